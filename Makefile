@@ -1,0 +1,37 @@
+# Everything happens in .venv/ at the project's root.
+PYTHON ?= python3.11
+BIN := .venv/bin
+export TF_CPP_MIN_LOG_LEVEL ?= 2
+
+.PHONY: help install quickstart test check format bench
+
+help: ## This list
+	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
+
+# The stamp is newer than what it was made from, so a repeated make installs nothing.
+.venv/.installed: requirements.lock setup.py pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	  --requirement requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	  --no-deps --no-build-isolation --editable .
+	touch $@
+
+install: .venv/.installed ## Set up .venv from the lock file
+
+quickstart: install ## From synthetic text to a scaling law, a few minutes
+	$(BIN)/polyscale run configs/quickstart.yaml
+
+test: install ## Every test
+	$(BIN)/python -m pytest
+
+check: install ## Formatter and linter, as CI runs them
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+format: install ## Let the formatter and the linter's fixes loose
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: install ## The claims on speed and accuracy, measured here
+	set -e; for script in benchmarks/*.py; do $(BIN)/python $$script; done

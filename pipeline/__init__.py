@@ -1,0 +1,1 @@
+"""Wiring: experiment file, grid of trials, the steps in order, runners, CLI."""
