@@ -33,7 +33,7 @@ _resolve("bool", r"true|True|TRUE|false|False|FALSE", "tTfF")
 _resolve("int", r"[-+]?\d[\d_]*(?:[eE]\+?\d+)?", "-+0123456789")
 _resolve(
     "float",
-    r"[-+]?(?:\d[\d_]*)?\.\d*(?:[eE][-+]?\d+)?"
+    r"[-+]?(?:\d[\d_]*\.\d*|\.\d+)(?:[eE][-+]?\d+)?"
     r"|[-+]?\d[\d_]*[eE]-\d+"
     r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)",
     "-+.0123456789",
@@ -51,8 +51,11 @@ def _int(loader: _Loader, node: yaml.ScalarNode) -> int:
 
 
 def _mapping(loader: _Loader, node: yaml.MappingNode) -> dict:
+    """Anchors may be merged in (``<<``) and overridden; only twins are refused."""
     seen: set[Hashable] = set()
     for key_node, _ in node.value:
+        if key_node.tag == "tag:yaml.org,2002:merge":
+            continue
         key = loader.construct_object(key_node, deep=True)
         if not isinstance(key, Hashable):
             problem = "a key must be a plain word"

@@ -1,0 +1,118 @@
+"""``polyscale``: the command line.
+
+Start-up imports nothing heavy: each command's module brings only its arguments, and
+what a command needs is imported when it runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from components.version import VERSION
+from models.errors import UserError
+from pipeline import experiment_commands, law_commands
+from pipeline.suggestion import suggestion
+
+log = logging.getLogger(__name__)
+
+_DESCRIPTION = """\
+Scaling laws for multilingual translation: train small models on a grid of sizes and
+mixtures, fit how the loss of each language pair depends on both, and read off what a
+model that nobody has trained will do and which weights it should be given.
+"""
+
+_EPILOG = """\
+start here:
+  polyscale plan quickstart        what a sweep will train, and how long it takes
+  polyscale run quickstart         text -> models -> laws -> runs/quickstart/report
+  polyscale fit my_runs.csv --out laws     only the laws, of runs you already have
+
+`polyscale COMMAND --help` explains each command.
+exit status: 0 done, 2 a mistake in what was asked (one line says which), 1 otherwise
+"""
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line, with the nearest valid word."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UserError(f"{message} (see {self.prog} --help)")
+
+    def _check_value(self, action: argparse.Action, value: object) -> None:
+        if action.choices is not None and value not in action.choices:
+            known = [str(choice) for choice in action.choices]
+            hint = suggestion(value, known) or f" (known: {', '.join(known)})"
+            raise argparse.ArgumentError(action, f"unknown {value!r}{hint}")
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser with every command; parsed arguments carry a ``handler``."""
+    parser = _Parser(
+        prog="polyscale",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"polyscale {VERSION}")
+    commands = parser.add_subparsers(
+        dest="command", metavar="COMMAND", title="commands", parser_class=_Parser
+    )
+    experiment_commands.add(commands)
+    law_commands.add(commands)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command.
+
+    Args:
+      argv: Arguments without the program's name; ``None`` reads the command line.
+
+    Returns:
+      0 when it succeeded, 2 on a mistake of the person (after one line on stderr).
+      Anything unexpected is raised, which ends the process with status 1.
+    """
+    parser = build_parser()
+    try:
+        arguments = parser.parse_args(argv)
+        if arguments.command is None:
+            parser.print_help()
+            return 0
+        _configure_logging(arguments)
+        arguments.handler(arguments)
+        sys.stdout.flush()
+    except UserError as error:
+        print(f"polyscale: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("polyscale: stopped; the same command continues here", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # The reader of our output has gone (`| head`): nothing is left to say, and
+        # Python must not complain while it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return 0
+
+
+def _configure_logging(arguments: argparse.Namespace) -> None:
+    """Progress goes to stderr, one line each with the time of day."""
+    level = logging.DEBUG if getattr(arguments, "verbose", False) else logging.INFO
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S"))
+    handler.addFilter(_only_ours)
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(level)
+
+
+def _only_ours(record: logging.LogRecord) -> bool:
+    """Other packages are heard from WARNING upwards."""
+    ours = record.name.partition(".")[0] in ("components", "models", "pipeline")
+    return ours or record.levelno >= logging.WARNING

@@ -1,0 +1,146 @@
+"""What no single section can know: checks across the sections of an experiment.
+
+They run when a file is loaded, before any work; each failure names the full key.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from models.errors import FieldError, UserError
+from models.nmt.sizes import get_shape
+from pipeline import grid
+from pipeline.suggestion import suggestion
+
+if TYPE_CHECKING:
+    from pipeline.experiment import Experiment
+
+# A law of three coefficients needs a fourth size to have any residual at all.
+MIN_FITTED_SIZES = 4
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_TASK = re.compile(r"([A-Za-z0-9_]+)-([A-Za-z0-9_]+)")
+
+
+def check(experiment: Experiment) -> None:
+    """Raises ``FieldError`` for the first contradiction in an experiment."""
+    _check_name("name", experiment.name)
+    _check_name("cohort", experiment.cohort)
+    _check_tasks(experiment.tasks)
+    _check_sizes(experiment.train.sizes)
+    mixtures = _mixtures("train.mixtures", experiment.train.mixtures, experiment.tasks)
+    _check_no_twins("train.mixtures", mixtures)
+    _check_no_twins("train.seeds", experiment.train.seeds)
+    _check_held_out(experiment, mixtures)
+
+
+def _check_name(field: str, name: str) -> None:
+    if not _NAME.fullmatch(name):
+        raise FieldError(
+            field,
+            f"{name!r} names folders: expected letters, digits, '.', '_' and '-', "
+            "beginning with a letter or digit",
+        )
+
+
+def _check_tasks(tasks: Sequence[str]) -> None:
+    if not tasks:
+        raise FieldError("tasks", "expected at least one task, such as en-de")
+    for index, task in enumerate(tasks):
+        match = _TASK.fullmatch(task)
+        if not match:
+            raise FieldError(
+                f"tasks[{index}]",
+                f"expected source-target language codes, such as en-de; found {task!r}",
+            )
+        if match[1] == match[2]:
+            problem = f"{task!r} translates a language into itself"
+            raise FieldError(f"tasks[{index}]", problem)
+    _check_no_twins("tasks", tasks)
+
+
+def _check_sizes(sizes: Sequence[str]) -> None:
+    if not sizes:
+        raise FieldError("train.sizes", "expected at least one size, such as 10k")
+    for index, size in enumerate(sizes):
+        try:
+            get_shape(size)
+        except UserError as error:
+            raise FieldError(f"train.sizes[{index}]", str(error)) from None
+    _check_no_twins("train.sizes", sizes)
+
+
+def _mixtures(
+    field: str, values: Sequence[float | Mapping[str, float]], tasks: Sequence[str]
+) -> list[grid.Mixture]:
+    if not values and field.startswith("train."):
+        raise FieldError(field, "expected at least one mixture, such as 0.5")
+    mixtures = []
+    for index, value in enumerate(values):
+        try:
+            mixtures.append(grid.mixture(value, tasks))
+        except UserError as error:
+            raise FieldError(f"{field}[{index}]", str(error)) from None
+    return mixtures
+
+
+def _check_held_out(experiment: Experiment, mixtures: list[grid.Mixture]) -> None:
+    """Held-out sizes and mixtures are trained, and enough remains for a fit."""
+    sizes = experiment.train.sizes
+    held_out = experiment.fit.held_out
+    for index, size in enumerate(held_out.sizes):
+        if size not in sizes:
+            known = ", ".join(sizes)
+            raise FieldError(
+                f"fit.held_out.sizes[{index}]",
+                f"{size} is not among train.sizes ({known}), so there is nothing to "
+                f"compare a prediction with{suggestion(size, sizes)}",
+            )
+    field = "fit.held_out.mixtures"
+    held_mixtures = _mixtures(field, held_out.mixtures, experiment.tasks)
+    for index, mixture in enumerate(held_mixtures):
+        if not any(_same(mixture, trained) for trained in mixtures):
+            raise FieldError(
+                f"{field}[{index}]",
+                f"{_shown(mixture)} is not among train.mixtures, so there is nothing "
+                "to compare a prediction with",
+            )
+    fitted = [m for m in mixtures if not any(_same(m, held) for held in held_mixtures)]
+    if not fitted:
+        raise FieldError(field, "every mixture is held out; none is left for the fit")
+    remaining = [size for size in sizes if size not in held_out.sizes]
+    if len(remaining) < MIN_FITTED_SIZES:
+        raise FieldError(
+            "train.sizes",
+            f"{len(remaining)} sizes remain for the fit "
+            f"({', '.join(remaining) or 'none'}), a law needs {MIN_FITTED_SIZES}; add "
+            "sizes or hold out fewer (fit.held_out.sizes)",
+        )
+
+
+def _check_no_twins(field: str, values: Sequence) -> None:
+    for index, value in enumerate(values):
+        twins = [
+            i
+            for i in range(index)
+            if (_same(values[i], value) if field == "train.mixtures" else False)
+            or values[i] == value
+        ]
+        if twins:
+            shown = _shown(value) if isinstance(value, tuple) else value
+            problem = f"{shown} is already there, as {field}[{twins[0]}]"
+            raise FieldError(f"{field}[{index}]", problem)
+
+
+def _same(one: grid.Mixture, other: grid.Mixture) -> bool:
+    return all(
+        math.isclose(a, b, abs_tol=1e-9)
+        for (_, a), (_, b) in zip(one, other, strict=True)
+    )
+
+
+def _shown(mixture: grid.Mixture) -> str:
+    return "{" + ", ".join(f"{task}: {weight:g}" for task, weight in mixture) + "}"

@@ -1,0 +1,123 @@
+"""Runs the steps one after the other in this process, on this machine.
+
+A step whose artifact is current costs a look at its manifest, so the same command
+continues wherever it was stopped, and does nothing when nothing is left to do.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import logging
+import os
+import shutil
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from components import manifest
+from models.errors import UserError
+from pipeline import steps
+from pipeline.steps import Context
+
+log = logging.getLogger(__name__)
+
+_LOCK = ".lock"
+
+
+def run(context: Context, *, until: str, force: Sequence[str] = ()) -> None:
+    """Makes every artifact up to ``until`` that is not current.
+
+    Args:
+      context: The experiment and where its artifacts live.
+      until: The last verb.
+      force: Verbs to do again although they are current, with all that follows
+        from them.
+
+    Raises:
+      UserError: Another run works in the same folder, or a step found a mistake.
+    """
+    with _exclusive(context.workdir):
+        forget(context.workdir, force)
+        started = time.monotonic()
+        for step in steps.up_to(until):
+            _run_step(step, context)
+        log.info("done in %s: %s", duration(time.monotonic() - started), until)
+
+
+def run_one(context: Context, verb: str, *, force: bool = False) -> None:
+    """Makes one artifact from those before it, which must be there.
+
+    Raises:
+      UserError: An artifact that the step reads is missing.
+    """
+    step = steps.get_step(verb)
+    for needed in step.needs:
+        if not (context.place(needed) / manifest.FILE_NAME).is_file():
+            raise UserError(
+                f"{context.place(needed)}: not there yet, and {verb} reads it; "
+                f"run `polyscale {needed}` first, or `polyscale run --until {verb}` "
+                "for everything that is missing"
+            )
+    with _exclusive(context.workdir):
+        forget(context.workdir, (verb,) if force else ())
+        _run_step(step, context)
+
+
+def forget(workdir: Path, verbs: Sequence[str]) -> None:
+    """Removes the artifacts of ``verbs`` and of every verb that reads them."""
+    for verb in verbs:
+        for late in steps.dependents(verb):
+            shutil.rmtree(workdir / late, ignore_errors=True)
+
+
+def duration(seconds: float) -> str:
+    """``0.8 s``, ``42 s``, ``3 min 05 s``, ``2 h 10 min``."""
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+def _run_step(step: steps.Step, context: Context) -> None:
+    before = _key(context.place(step.verb))
+    started = time.monotonic()
+    if before is None:
+        log.info("%s ...", step.verb)
+    made = step.run(context)
+    if made.key != before:
+        log.info("%s: done in %s", step.verb, duration(time.monotonic() - started))
+
+
+def _key(artifact: Path) -> str | None:
+    try:
+        return manifest.load(artifact).key
+    except (OSError, KeyError, ValueError):
+        return None
+
+
+@contextlib.contextmanager
+def _exclusive(workdir: Path) -> Iterator[None]:
+    """Keeps two runs out of one folder; the lock dies with its process."""
+    try:
+        workdir.mkdir(parents=True, exist_ok=True)
+        file = open(workdir / _LOCK, "a+", encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"--workdir {workdir}: {error.strerror}") from None
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.seek(0)
+            raise UserError(
+                f"{workdir}: process {file.read().strip() or '?'} is working there; "
+                "wait for it, or choose another --workdir"
+            ) from None
+        file.truncate(0)
+        file.write(str(os.getpid()))
+        file.flush()
+        yield
