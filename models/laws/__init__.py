@@ -5,13 +5,13 @@ What a reader of fitted laws needs (everything is importable from here)::
     law.kind          "individual" (eq. 6, one record a weighting), "joint" (eq. 7),
                       "approximate" (eq. 11), "bivariate" ([N] eq. 1)
     law.task, law.test_set, law.metric
-    law.form          what is shared or which capacity function: "linear", "flexible", ..
+    law.form          what is shared or which capacity function: "flexible", ..
     law.parameters    {"alpha": .., "irreducible_loss": .., "beta": ..}; a joint law has
                       one "beta[LABEL]" for each weighting instead of "beta"
     law.standard_errors                                   the same names
     law.coefficient_interval(name, level=0.95)            -> (low, high)
-    law.reference     {"n": N0}: the law is beta * (n / N0) ** -alpha + irreducible_loss,
-                      so beta is the reducible loss at N0 and carries no unit of n.
+    law.reference     {"n": N0}: beta * (n / N0) ** -alpha + irreducible_loss, so
+                      beta is the reducible loss at N0 and carries no unit of n.
                       N0 is the same for all laws of one fit.
     law.weightings    (Weighting(label, p, mixture), ...): those the law was fitted on
     law.weighting_of(p)                                   -> the Weighting, or UserError
@@ -34,6 +34,34 @@ tasks the number is enough. ``n`` and ``p`` broadcast.
     find_all(laws, kind=None, task=None, test_set=None)   -> list
     frontier(laws, n, points=101, level=0.95)             -> Frontier
         .tasks (names), .weights [points, tasks], .losses [points, tasks],
-        .low, .high [points, tasks]                       laws: approximate ones, one a task
+        .low, .high [points, tasks]             laws: approximate, one a task
     recommend(laws, n, preference=None, ...)              -> Recommendation
 """
+
+from models.laws.approximate import fit_approximate
+from models.laws.fitting import Options
+from models.laws.frontier import Frontier, frontier
+from models.laws.individual import fit_individual, fit_univariate
+from models.laws.joint import fit_joint
+from models.laws.law import Law, find, find_all
+from models.laws.observations import Observations, Weighting, observations
+from models.laws.recommendation import Alternative, Recommendation, recommend
+
+__all__ = [
+    "Alternative",
+    "Frontier",
+    "Law",
+    "Observations",
+    "Options",
+    "Recommendation",
+    "Weighting",
+    "find",
+    "find_all",
+    "fit_approximate",
+    "fit_individual",
+    "fit_joint",
+    "fit_univariate",
+    "frontier",
+    "observations",
+    "recommend",
+]

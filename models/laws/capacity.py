@@ -1,0 +1,126 @@
+"""Capacity functions: the effective fraction of a model that a task gets.
+
+``f_i = N_eff / N`` of [M] eq. 9-10 as a function of the mixture. Every function
+gives f and its derivatives, for a batch of coefficients and for rows of weights.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from typing import Protocol
+
+import numpy as np
+
+from models.errors import UserError
+from models.laws.solver import Array
+
+_SMALLEST = 1e-3  # f never falls below this share of p: interference has an end
+
+
+class Capacity(Protocol):
+    """A capacity function.
+
+    Attributes:
+      label: Its name in a law's ``form``.
+      names: Its coefficients.
+      lower, upper: Their bounds.
+    """
+
+    label: str
+    names: tuple[str, ...]
+    lower: tuple[float, ...]
+    upper: tuple[float, ...]
+
+    def evaluate(self, c: Array, p: Array, shares: Array) -> tuple[Array, Array]:
+        """f and df/dc.
+
+        Args:
+          c: Coefficients, [batch, coefficients].
+          p: The task's own weight, [rows].
+          shares: Weight of every task, [rows, tasks].
+
+        Returns:
+          f [batch, rows] and its derivatives [batch, rows, coefficients].
+        """
+        ...
+
+    def starts(self) -> Array:
+        """Coefficients to start a fit from, [starts, coefficients]."""
+        ...
+
+
+@dataclasses.dataclass(frozen=True)
+class Flexible:
+    """``f(p) = p + c1 p**c2 (1 - p)**c3``, [M] eq. 12.
+
+    >>> f, _ = Flexible().evaluate(np.array([[0.5, 1.0, 2.0]]), np.array([0.2]), None)
+    >>> round(f.item(), 3)
+    0.264
+    """
+
+    label: str = "flexible"
+    names: tuple[str, ...] = ("c1", "c2", "c3")
+    lower: tuple[float, ...] = (-1.0, 0.05, 0.05)
+    upper: tuple[float, ...] = (20.0, 10.0, 10.0)
+
+    def evaluate(self, c: Array, p: Array, shares: Array) -> tuple[Array, Array]:
+        """See `Capacity`."""
+        c1, c2, c3 = (c[:, [k]] for k in range(3))
+        inside = (p > 0) & (p < 1)
+        log_p = np.log(np.where(inside, p, 0.5))
+        log_q = np.log1p(-np.where(inside, p, 0.5))
+        shape = np.where(inside, np.exp(c2 * log_p + c3 * log_q), 0.0)
+        f = p + c1 * shape
+        derivatives = np.stack([shape, c1 * shape * log_p, c1 * shape * log_q], axis=2)
+        return _floored(f, derivatives, p)
+
+    def starts(self) -> Array:
+        """See `Capacity`."""
+        return np.array(
+            list(itertools.product((0.1, 0.6, 2.0), (0.3, 1.0), (0.6, 2.0)))
+            + [(-0.3, 1.0, 1.0)]
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class Linear:
+    """``f(p) = c1 (p - 1) + 1``, [M] eq. 13."""
+
+    label: str = "linear"
+    names: tuple[str, ...] = ("c1",)
+    lower: tuple[float, ...] = (-1.0,)
+    upper: tuple[float, ...] = (2.0,)
+
+    def evaluate(self, c: Array, p: Array, shares: Array) -> tuple[Array, Array]:
+        """See `Capacity`."""
+        f = c * (p - 1.0) + 1.0
+        return _floored(f, np.broadcast_to((p - 1.0)[:, None], (*f.shape, 1)), p)
+
+    def starts(self) -> Array:
+        """See `Capacity`."""
+        return np.array([[0.3], [0.8], [0.97], [1.05]])
+
+
+def _floored(f: Array, derivatives: Array, p: Array) -> tuple[Array, Array]:
+    """Keeps f positive, where the power law needs it."""
+    floor = np.maximum(_SMALLEST * p, 1e-9)
+    low = f < floor
+    return np.where(low, floor, f), np.where(low[:, :, None], 0.0, derivatives)
+
+
+def capacity(label: str, tasks: tuple[str, ...] = (), own: int = -1) -> Capacity:
+    """The capacity function of that name.
+
+    Args:
+      label: ``flexible`` or ``linear``.
+      tasks: Names of the trained tasks, for functions of the whole mixture.
+      own: The law's own task in ``tasks``; -1 for one that is not trained.
+
+    Raises:
+      UserError: No such function.
+    """
+    known = {"flexible": Flexible, "linear": Linear}
+    if label not in known:
+        raise UserError(f"capacity {label!r}: expected one of {', '.join(known)}")
+    return known[label]()

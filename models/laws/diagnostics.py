@@ -1,0 +1,94 @@
+"""What a scientist would write in the margin of a fit."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from models.laws.observations import Observations, Weighting
+from models.laws.solver import Array, Best, Form
+from models.laws.uncertainty import Spread
+
+_FLAT = 3.0  # a curve is flat when it moves less than this many residual sds
+
+
+def warnings(
+    form: Form,
+    best: Best,
+    spread: Spread,
+    runs: Observations,
+    weightings: tuple[Weighting, ...],
+    y: Array,
+) -> tuple[str, ...]:
+    """Sentences about a fit, each saying what to do."""
+    found = _bounds(form, best)
+    sizes = len(np.unique(runs.n))
+    if sizes < 4:
+        found.append(f"{sizes} model sizes; the exponent needs 4 or more to be trusted")
+    found += _lonely(runs, weightings)
+    if spread.dof == 0:
+        found.append("as many coefficients as runs: no error can be estimated")
+    elif spread.dof < 3:
+        found.append(f"{spread.dof:g} degrees of freedom: the intervals are wide")
+    lost = np.flatnonzero(spread.undetermined)
+    if len(lost):
+        names = ", ".join(form.names[k] for k in lost)
+        found.append(f"{names}: the fitted values do not depend on it; not determined")
+    if spread.dof > 0 and sizes > 1 and _movement(runs, y) < _FLAT * spread.residual_sd:
+        found.append(
+            "the curve is flat over these sizes: it moves less than "
+            f"{_FLAT:g} times the scatter; add a smaller model or fix alpha"
+        )
+    if not best.certified:
+        found.append(
+            f"the fit is not certified: {best.agreeing} of {best.starts} starts agree, "
+            f"gradient cosine {best.cosine:.1e}"
+        )
+    return tuple(found)
+
+
+def _bounds(form: Form, best: Best) -> list[str]:
+    """Parameters that stopped at a bound."""
+    found = []
+    for k, name in enumerate(form.names):
+        low, high, value = form.lower[k], form.upper[k], best.theta[k]
+        if low == high or low < value < high:
+            continue
+        side = "lower" if value <= low else "upper"
+        found.append(f"{name} stopped at its {side} bound {value:g}{_reason(name)}")
+    return found
+
+
+def _reason(name: str) -> str:
+    if name.startswith("alpha"):
+        return "; these sizes do not show a power law: add a smaller model or fix alpha"
+    if name.startswith("irreducible_loss"):
+        return "; these sizes do not show where the curve ends: add a larger model"
+    if name.startswith("beta"):
+        return "; the loss does not fall with size here"
+    return ""
+
+
+def _lonely(runs: Observations, weightings: tuple[Weighting, ...]) -> list[str]:
+    """Weightings with a single model size, where a curve rests on the others."""
+    if len(weightings) == 1:
+        return []
+    _, index = runs.weightings()
+    lonely = [
+        weighting.label
+        for k, weighting in enumerate(weightings)
+        if len(np.unique(runs.n[index == k])) == 1
+    ]
+    if not lonely or len(np.unique(runs.n)) == 1:
+        return []
+    return [f"p = {', '.join(lonely)} has 1 model size; its curve rests on the others"]
+
+
+def _movement(runs: Observations, y: Array) -> float:
+    """Largest fall of the mean value from the smallest to the largest size."""
+    _, index = runs.weightings()
+    falls = [0.0]
+    for k in range(index.max() + 1):
+        sizes, values = runs.n[index == k], y[index == k]
+        small, large = sizes == sizes.min(), sizes == sizes.max()
+        falls.append(float(values[small].mean() - values[large].mean()))
+    return max(falls)

@@ -1,0 +1,342 @@
+"""The record of a fitted law: what it predicts, how surely, and how it prints."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from models.errors import UserError
+from models.laws import capacity as capacities
+from models.laws.capacity_law import CapacityLaw
+from models.laws.grouped import GroupedPowerLaw
+from models.laws.observations import Weighting
+from models.laws.solver import Array
+from models.laws.uncertainty import delta_variance, t_factor
+
+Shares = ArrayLike | Mapping[str, ArrayLike]
+CEILINGS = {"bleu": 100.0, "chrf": 100.0, "bleurt": 1.0, "comet": 1.0}
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Law:
+    """A fitted law of one task on one test set. See ``models.laws`` for its use.
+
+    Attributes:
+      kind: ``individual``, ``joint`` or ``approximate``.
+      task, test_set, metric: What it describes.
+      form: What the weightings share, or the name of the capacity function.
+      parameters: Name -> estimate, by the papers' names.
+      covariance: Of the parameters in that order; NaN without degrees of freedom.
+      residual_sd: Standard deviation of one measurement around the law.
+      reference: Reference size: ``n`` is divided by it.
+      tasks: The trained tasks, in the order of the mixture.
+      weightings: The mixtures it was fitted on.
+      statistics: r2, rmse, max_abs_error, n_points, dof, aicc.
+      fitted_range: Smallest and largest ``n`` and ``p`` of the fitted runs.
+      warnings: Sentences.
+      draws: Parameters under the fit's uncertainty, [draws, parameters].
+      fixed: Parameters that were given, not fitted.
+      undetermined: Parameters that the fitted values do not depend on.
+    """
+
+    kind: str
+    task: str
+    test_set: str
+    metric: str
+    form: str
+    parameters: Mapping[str, float]
+    covariance: Array
+    residual_sd: float
+    reference: Mapping[str, float]
+    tasks: tuple[str, ...]
+    weightings: tuple[Weighting, ...]
+    statistics: Mapping[str, float | None]
+    fitted_range: Mapping[str, tuple[float, float]]
+    warnings: tuple[str, ...]
+    draws: Array
+    fixed: tuple[str, ...] = ()
+    undetermined: tuple[str, ...] = ()
+
+    @property
+    def theta(self) -> Array:
+        """The estimates, [parameters]."""
+        return np.array(list(self.parameters.values()))
+
+    @property
+    def dof(self) -> float:
+        """Degrees of freedom of the residuals."""
+        return float(self.statistics["dof"] or 0.0)
+
+    @property
+    def standard_errors(self) -> dict[str, float]:
+        """Name -> standard error; infinite where the runs leave it open."""
+        sd = np.sqrt(np.nan_to_num(np.diag(self.covariance), nan=np.inf)).tolist()
+        pairs = zip(self.parameters, sd, strict=True)
+        return {
+            name: float("inf") if name in self.undetermined else error
+            for name, error in pairs
+        }
+
+    @property
+    def ceiling(self) -> float | None:
+        """The value a rising metric approaches; None for a loss, which falls."""
+        return CEILINGS.get(self.metric)
+
+    def weighting_of(self, p: float | Mapping[str, float]) -> Weighting:
+        """The fitted mixture with these weights.
+
+        Raises:
+          UserError: The law was not fitted on it.
+        """
+        _, own, shares = self._rows(1.0, p)
+        return self.weightings[self._known(own, shares)[0]]
+
+    def predict(self, n: ArrayLike, p: Shares) -> Array:
+        """The law's value.
+
+        Args:
+          n: Non-embedding parameters.
+          p: The task's own weight, or every task's; broadcasts with ``n``.
+
+        Returns:
+          Nats per token, or the metric, in the broadcast shape.
+
+        Raises:
+          UserError: n is not positive, p is not in (0, 1], or the law knows only
+            the mixtures it was fitted on and this is another.
+        """
+        shape = _shape(n, p)
+        values, _ = self._evaluate(n, p, self.theta[None])
+        return values[0].reshape(shape)
+
+    def predict_draws(self, n: ArrayLike, p: Shares) -> Array:
+        """The law's value under each draw, [draws, rows]."""
+        return self._evaluate(n, p, self.draws)[0]
+
+    def interval(
+        self, n: ArrayLike, p: Shares, level: float = 0.95, measured: bool = True
+    ) -> tuple[Array, Array]:
+        """Interval of the prediction.
+
+        Args:
+          n, p: As in `predict`.
+          level: Its nominal coverage.
+          measured: For a newly trained and measured model; otherwise for the
+            law's value, without the noise of a run.
+
+        Returns:
+          Lower and upper ends; infinite where the fit had no degree of freedom.
+        """
+        shape = _shape(n, p)
+        values, jacobian = self._evaluate(n, p, self.theta[None])
+        if self.dof <= 0:
+            endless = np.full(shape, np.inf)
+            return -endless, endless
+        variance = delta_variance(jacobian[0], self.covariance)
+        if measured:
+            variance = variance + self.residual_sd**2
+        half = t_factor(level, self.dof) * np.sqrt(np.maximum(variance, 0.0))
+        return (values[0] - half).reshape(shape), (values[0] + half).reshape(shape)
+
+    def coefficient_interval(
+        self, name: str, level: float = 0.95
+    ) -> tuple[float, float]:
+        """Interval of one coefficient."""
+        error = self.standard_errors[name]
+        half = t_factor(level, self.dof) * error if error > 0 else 0.0
+        return self.parameters[name] - half, self.parameters[name] + half
+
+    def effective_fraction(
+        self, p: Shares, level: float = 0.95
+    ) -> tuple[Array, Array, Array]:
+        """Effective fraction of the model that the task gets, [M] eq. 9-10.
+
+        Args:
+          p: As in `predict`; a joint law knows only the weightings it was fitted
+            on, and needs p = 1 among them.
+          level: Nominal coverage of the interval.
+
+        Returns:
+          f, and the ends of its interval (on a log scale, so that they are > 0).
+        """
+        shape = _shape(1.0, p)
+        _, own, shares = self._rows(1.0, p)
+        f, jacobian = self._log_fraction(own, shares)
+        variance = delta_variance(jacobian, self.covariance)
+        spread = np.sqrt(np.where(np.isnan(variance), np.inf, variance))
+        half = np.where(spread > 0, t_factor(level, self.dof) * spread, 0.0)
+        ends = (np.exp(f), np.exp(f - half), np.exp(np.minimum(f + half, 700.0)))
+        return tuple(part.reshape(shape) for part in ends)
+
+    def _log_fraction(self, own: Array, shares: Array) -> tuple[Array, Array]:
+        """log f [rows] and its gradient [rows, parameters]."""
+        if self.kind == "approximate":
+            bound = CapacityLaw(np.ones(len(own)), own, shares, self._capacity())
+            f, jacobian = bound.effective_fraction(self.theta[None])
+            return np.log(f[0]), jacobian[0] / f[0][:, None]
+        names = list(self.parameters)
+        if self.kind != "joint" or "alpha" not in names:
+            raise UserError(
+                f"{self.kind} law of {self.task}: an effective fraction needs one "
+                "alpha for all weightings; use the joint or approximate law"
+            )
+        index = self._known(own, shares)
+        betas = np.array(
+            [names.index(f"beta[{self.weightings[k].label}]") for k in index]
+        )
+        whole = [k for k, w in enumerate(self.weightings) if w.p == 1]
+        if not whole:
+            raise UserError(
+                f"joint law of {self.task}: the effective fraction compares with "
+                "p = 1, which was not trained; use the approximate law"
+            )
+        one = names.index(f"beta[{self.weightings[whole[0]].label}]")
+        theta, alpha = np.maximum(self.theta, 1e-12), self.parameters["alpha"]
+        log_f = (np.log(theta[one]) - np.log(theta[betas])) / alpha
+        jacobian = np.zeros((len(own), len(theta)))
+        rows = np.arange(len(own))
+        jacobian[rows, names.index("alpha")] = -log_f / alpha
+        jacobian[rows, betas] -= 1.0 / (alpha * theta[betas])
+        jacobian[rows, one] += 1.0 / (alpha * theta[one])
+        return log_f, jacobian
+
+    def _capacity(self) -> capacities.Capacity:
+        own = self.tasks.index(self.task) if self.task in self.tasks else -1
+        return capacities.capacity(self.form, self.tasks, own)
+
+    def _evaluate(self, n: ArrayLike, p: Shares, theta: Array) -> tuple[Array, Array]:
+        """Values and Jacobian, on the scale of the metric."""
+        sizes, own, shares = self._rows(n, p)
+        x = sizes / self.reference["n"]
+        if self.kind == "approximate":
+            form = CapacityLaw(x, own, shares, self._capacity())
+        else:
+            form = grouped_form(
+                x, self._known(own, shares), tuple(self.parameters), len(own)
+            )
+        values, jacobian = form.evaluate(theta)
+        if self.ceiling is None:
+            return values, jacobian
+        return self.ceiling - values, -jacobian
+
+    def _rows(self, n: ArrayLike, p: Shares) -> tuple[Array, Array, Array]:
+        """Sizes [rows], own weights [rows] and all weights [rows, tasks]."""
+        flat = _flat(n, p)
+        sizes = flat[0]
+        if not (np.isfinite(sizes).all() and (sizes > 0).all()):
+            raise UserError(f"n: {_first_bad(sizes)}; expected a positive number")
+        if isinstance(p, Mapping):
+            unknown = set(p) - set(self.tasks) - {self.task}
+            if unknown:
+                raise UserError(
+                    f"unknown task {', '.join(sorted(unknown))}; this law knows "
+                    f"{', '.join(self.tasks)}"
+                )
+            weights = dict(zip(p, flat[1:], strict=True))
+            shares = np.column_stack(
+                [weights.get(task, np.zeros_like(sizes)) for task in self.tasks]
+            )
+            own = weights.get(self.task, np.zeros_like(sizes))
+        else:
+            own = flat[1]
+            shares = self._completed(own)
+        outside = ~((own >= 0) & (own <= 1))
+        if outside.any():
+            raise UserError(f"p: {own[outside][0]:g}; expected a weight in [0, 1]")
+        return sizes, own, shares
+
+    def _completed(self, own: Array) -> Array:
+        shares = np.full((len(own), len(self.tasks)), np.nan)
+        if len(self.tasks) == 2:
+            shares[:] = (1.0 - own)[:, None]
+        elif len(self.tasks) == 1:
+            shares[:] = 0.0
+        if self.task in self.tasks:
+            shares[:, self.tasks.index(self.task)] = own
+        return shares
+
+    def _known(self, own: Array, shares: Array) -> np.ndarray:
+        """Index of each row's weighting among the fitted ones."""
+        index = np.empty(len(own), dtype=int)
+        for row, (p, weights) in enumerate(zip(own, shares, strict=True)):
+            found = [
+                k
+                for k, known in enumerate(self.weightings)
+                if abs(known.p - p) < 1e-6 and _same(known.mixture, self.tasks, weights)
+            ]
+            if len(found) != 1:
+                raise UserError(
+                    f"{self.kind} law of {self.task}: p = {p:g} is not one of its "
+                    f"weightings ({', '.join(w.label for w in self.weightings)}); "
+                    "the approximate law predicts any p"
+                )
+            index[row] = found[0]
+        return index
+
+    def __str__(self) -> str:
+        from models.laws.printing import law_text
+
+        return law_text(self)
+
+
+def grouped_form(
+    x: Array, weighting: np.ndarray, names: tuple[str, ...], rows: int
+) -> GroupedPowerLaw:
+    """The grouped form whose sharing the parameters' names tell."""
+    counts = [
+        sum(name.startswith(stem) for name in names)
+        for stem in ("alpha", "beta", "irreducible_loss")
+    ]
+    one = np.zeros(rows, dtype=int)
+    alpha_of, beta_of, floor_of = (weighting if k > 1 else one for k in counts)
+    return GroupedPowerLaw(x, alpha_of, beta_of, floor_of, names, counts[0], counts[1])
+
+
+def find_all(
+    laws: Sequence[Law],
+    kind: str | None = None,
+    task: str | None = None,
+    test_set: str | None = None,
+) -> list[Law]:
+    """The laws of this kind, task and test set; ``None`` stands for any."""
+    return [
+        law
+        for law in laws
+        if kind in (None, law.kind)
+        and task in (None, law.task)
+        and test_set in (None, law.test_set)
+    ]
+
+
+def find(
+    laws: Sequence[Law], kind: str, task: str, test_set: str | None = None
+) -> Law | None:
+    """The first law of this kind, task and test set, or None."""
+    found = find_all(laws, kind, task, test_set)
+    return found[0] if found else None
+
+
+def _flat(n: ArrayLike, p: Shares) -> list[Array]:
+    parts = [n, *(p.values() if isinstance(p, Mapping) else [p])]
+    arrays = np.broadcast_arrays(*(np.asarray(part, float) for part in parts))
+    return [array.ravel() for array in arrays]
+
+
+def _shape(n: ArrayLike, p: Shares) -> tuple[int, ...]:
+    parts = [n, *(p.values() if isinstance(p, Mapping) else [p])]
+    return np.broadcast_shapes(*(np.shape(part) for part in parts))
+
+
+def _first_bad(values: Array) -> str:
+    return f"{values[~(np.isfinite(values) & (values > 0))][0]:g}"
+
+
+def _same(known: Mapping[str, float], tasks: tuple[str, ...], weights: Array) -> bool:
+    """Whether a mixture has these weights, as far as both are known."""
+    if not known or np.isnan(weights).any():
+        return True
+    pairs = zip(tasks, weights, strict=True)
+    return all(abs(known.get(task, 0.0) - weight) < 1e-6 for task, weight in pairs)

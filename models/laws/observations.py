@@ -1,0 +1,185 @@
+"""The runs that laws are fitted on, as arrays."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from models.errors import UserError
+from models.laws.solver import Array
+
+
+@dataclasses.dataclass(frozen=True)
+class Weighting:
+    """One mixture, as a task's law sees it.
+
+    Attributes:
+      label: Short name, unique within a law: ``0.3``, or the whole mixture where
+        the task's own weight would not be unique.
+      p: The task's own sampling probability; 0 for a task that is only evaluated.
+      mixture: Weight of every task with a positive weight; empty when unknown.
+    """
+
+    label: str
+    p: float
+    mixture: Mapping[str, float]
+
+
+@dataclasses.dataclass(frozen=True)
+class Observations:
+    """One measured value a row.
+
+    Attributes:
+      task, test_set, trial, size: Names, [rows].
+      n: Non-embedding parameters, [rows].
+      p: The task's own sampling probability, [rows].
+      value: The measured loss or metric, [rows].
+      seed: Seed of the run, [rows].
+      tasks: Names of the tasks that are trained on.
+      shares: Sampling probability of each of ``tasks``, [rows, tasks]; NaN where
+        the rest of a mixture is not known.
+      n_enc, n_dec: Parameters of either side, [rows]; NaN where not known.
+      metric: What was measured; ``loss`` is in nats per target token.
+    """
+
+    task: NDArray[np.str_]
+    test_set: NDArray[np.str_]
+    trial: NDArray[np.str_]
+    size: NDArray[np.str_]
+    n: Array
+    p: Array
+    value: Array
+    seed: NDArray[np.int64]
+    tasks: tuple[str, ...]
+    shares: Array
+    n_enc: Array
+    n_dec: Array
+    metric: str = "loss"
+
+    def __len__(self) -> int:
+        return len(self.n)
+
+    def take(self, which: NDArray) -> Observations:
+        """The rows that a mask or an index selects."""
+        changed = {
+            field.name: getattr(self, field.name)[which]
+            for field in dataclasses.fields(self)
+            if isinstance(getattr(self, field.name), np.ndarray)
+        }
+        return dataclasses.replace(self, **changed)
+
+    def groups(self) -> Iterator[tuple[str, str, Observations]]:
+        """Each (task, test set) with its rows, in order of appearance."""
+        keys = dict.fromkeys(
+            zip(self.task.tolist(), self.test_set.tolist(), strict=True)
+        )
+        for task, test_set in keys:
+            yield (
+                task,
+                test_set,
+                self.take((self.task == task) & (self.test_set == test_set)),
+            )
+
+    def weightings(self) -> tuple[tuple[Weighting, ...], NDArray[np.int64]]:
+        """The distinct mixtures of these rows, by p, and each row's index."""
+        shares = np.column_stack([self.p, np.nan_to_num(self.shares, nan=-1.0)])
+        distinct, index = np.unique(shares.round(9), axis=0, return_inverse=True)
+        own = distinct[:, 0].tolist()
+        unique = all(own.count(p) == 1 for p in own)
+        found = []
+        for p, *row in distinct.tolist():
+            mixture = {t: w for t, w in zip(self.tasks, row, strict=True) if w > 0}
+            known = mixture if min(row, default=-1.0) >= 0 else {}
+            text = ",".join(f"{task}={weight:g}" for task, weight in known.items())
+            found.append(Weighting(f"{p:g}" if unique else text or f"{p:g}", p, known))
+        return tuple(found), index.ravel()
+
+
+def observations(
+    *,
+    task: Sequence[str],
+    n: ArrayLike,
+    p: ArrayLike,
+    value: ArrayLike,
+    mixture: Sequence[Mapping[str, float] | None] | None = None,
+    test_set: Sequence[str] | None = None,
+    trial: Sequence[str] | None = None,
+    size: Sequence[str] | None = None,
+    seed: ArrayLike | None = None,
+    n_enc: ArrayLike | None = None,
+    n_dec: ArrayLike | None = None,
+    metric: str = "loss",
+) -> Observations:
+    """Observations from columns, with a default for everything but the first four.
+
+    A mixture that is not given is derived where it can be: with one task and
+    p = 1, and with two tasks, where the other one has the rest.
+
+    Args:
+      task, n, p, value: See `Observations`.
+      mixture: Weight of every task, a mapping a row; ``None`` where unknown.
+      test_set: ``in_domain`` when omitted.
+      trial: Row numbers when omitted.
+      size: ``n`` in short when omitted.
+      seed: 0 when omitted.
+      n_enc, n_dec: Unknown when omitted.
+      metric: What ``value`` is.
+
+    Returns:
+      The rows, in the given order.
+
+    Raises:
+      UserError: A column has another length than the rest, or there is no row.
+    """
+    rows = len(task)
+    if not rows:
+        raise UserError("no runs: the table has no row that a law can be fitted on")
+    sizes = np.asarray(n, float)
+    own = np.asarray(p, float)
+    given = [None] * rows if mixture is None else list(mixture)
+    tasks, shares = _shares(list(task), own, given)
+    unknown = np.full(rows, np.nan)
+    columns = {
+        "task": np.asarray(task, dtype=str),
+        "test_set": np.asarray(test_set or ["in_domain"] * rows, dtype=str),
+        "trial": np.asarray(trial or [f"row{i + 1}" for i in range(rows)], dtype=str),
+        "size": np.asarray(size or [f"{v:.4g}" for v in sizes], dtype=str),
+        "n": sizes,
+        "p": own,
+        "value": np.asarray(value, float),
+        "seed": np.asarray(np.zeros(rows) if seed is None else seed).astype(np.int64),
+        "n_enc": unknown if n_enc is None else np.asarray(n_enc, float),
+        "n_dec": unknown if n_dec is None else np.asarray(n_dec, float),
+    }
+    for name, column in columns.items():
+        if column.shape != (rows,):
+            raise UserError(
+                f"column {name}: {column.shape} values for {rows} rows; "
+                "every column needs one value a row"
+            )
+    return Observations(tasks=tasks, shares=shares, metric=metric, **columns)
+
+
+def _shares(
+    task: list[str], p: Array, mixture: list[Mapping[str, float] | None]
+) -> tuple[tuple[str, ...], Array]:
+    """Names of the trained tasks and their weights in every row."""
+    named = dict.fromkeys(name for one in mixture if one for name in one)
+    if any(one is None for one in mixture):
+        named |= dict.fromkeys(task)
+    tasks = tuple(named)
+    shares = np.full((len(task), len(tasks)), np.nan)
+    for row, one in enumerate(mixture):
+        if one is not None:
+            shares[row] = [one.get(name, 0.0) for name in tasks]
+            continue
+        own = tasks.index(task[row])
+        if len(tasks) == 2:
+            shares[row] = 1.0 - p[row]
+        elif p[row] == 1:
+            shares[row] = 0.0
+        shares[row, own] = p[row]
+    return tasks, shares

@@ -1,0 +1,74 @@
+"""A fitted law as a scientist writes it."""
+
+from __future__ import annotations
+
+import math
+
+from models.laws.law import Law
+
+EQUATIONS = {
+    ("individual", "none"): "L = beta (n/n0)^-alpha + Linf   [M] eq. 6",
+    ("joint", "alpha+irreducible_loss"): (
+        "L = beta_p (n/n0)^-alpha + Linf   [M] eq. 7"
+    ),
+    ("approximate", "flexible"): (
+        "L = beta (f n/n0)^-alpha + Linf, f = p + c1 p^c2 (1-p)^c3   [M] eq. 11, 12"
+    ),
+    ("approximate", "linear"): (
+        "L = beta (f n/n0)^-alpha + Linf, f = c1 (p - 1) + 1   [M] eq. 11, 13"
+    ),
+}
+
+
+def law_text(law: Law) -> str:
+    """Estimates with errors, quality of the fit, correlations and warnings."""
+    label = law.weightings[0].label
+    where = f", p = {label}" if law.kind == "individual" else ""
+    lines = [f"{law.kind} law of {law.task}, {law.test_set}, {law.metric}{where}"]
+    equation = EQUATIONS.get((law.kind, law.form))
+    if equation:
+        lines.append(f"  {equation}; n0 = {law.reference['n']:.4g}")
+    width = max(len(name) for name in law.parameters)
+    for name, value in law.parameters.items():
+        lines.append(f"  {name:<{width}}  {_estimate(law, name, value)}")
+    lines.append(f"  {_quality(law)}")
+    lines += [f"  correlation {text}" for text in _correlations(law)]
+    lines += [f"  warning: {text}" for text in law.warnings]
+    return "\n".join(lines)
+
+
+def _estimate(law: Law, name: str, value: float) -> str:
+    if name in law.fixed:
+        return f"{value:10.5g}  (fixed)"
+    error = law.standard_errors[name]
+    if not math.isfinite(error):
+        return f"{value:10.5g}  (no error estimate)"
+    share = f" ({100 * error / abs(value):.1f} %)" if value else ""
+    return f"{value:10.5g} +/- {error:.2g}{share}"
+
+
+def _quality(law: Law) -> str:
+    stats = law.statistics
+    r2 = "R2 undefined" if stats["r2"] is None else f"R2 {stats['r2']:.5f}"
+    return (
+        f"{r2}, RMSE {stats['rmse']:.4g}, largest deviation "
+        f"{stats['max_abs_error']:.4g}, {stats['n_points']:g} points, "
+        f"{stats['dof']:g} degrees of freedom"
+    )
+
+
+def _correlations(law: Law, above: float = 0.9) -> list[str]:
+    """Pairs of coefficients that the runs can hardly tell apart."""
+    names = [n for n in law.parameters if n not in law.fixed + law.undetermined]
+    errors = law.standard_errors
+    place = {name: k for k, name in enumerate(law.parameters)}
+    found = []
+    for i, first in enumerate(names):
+        for second in names[i + 1 :]:
+            product = errors[first] * errors[second]
+            if not (0 < product < math.inf):
+                continue
+            r = law.covariance[place[first], place[second]] / product
+            if abs(r) > above:
+                found.append((abs(r), f"{first}, {second}: {r:+.3f}"))
+    return [text for _, text in sorted(found, reverse=True)[:3]]

@@ -1,0 +1,210 @@
+"""Robust bounded least squares, many fits at once.
+
+Minimises the cost of `scipy.optimize.least_squares(loss="soft_l1")`, the
+objective of [N] App. I, by Levenberg-Marquardt with projection on the bounds.
+Starts, bootstrap draws and simulated tables are rows of one batch, which is what
+makes a thousand refits cost little more than one.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+_COSINE = 1e-9  # largest cosine between the residuals and a column of J at rest
+_AGREEMENT = 1e-6  # relative difference of costs within which two starts agree
+
+
+class Form(Protocol):
+    """A law's formula bound to the rows it is evaluated on.
+
+    Attributes:
+      names: Names of the parameters.
+      lower, upper: Their bounds, [parameters].
+    """
+
+    names: tuple[str, ...]
+    lower: Array
+    upper: Array
+
+    def evaluate(self, theta: Array) -> tuple[Array, Array]:
+        """Values [batch, rows] and Jacobian [batch, rows, parameters]."""
+        ...
+
+
+@dataclasses.dataclass(frozen=True)
+class Solution:
+    """Where a batch of fits came to rest.
+
+    Attributes:
+      theta: Parameters, [batch, parameters].
+      cost: Robust cost at ``theta``, [batch].
+      cosine: Largest cosine between the residuals and a free column of the
+        Jacobian, [batch]: 0 at a stationary point, whatever the units.
+      iterations: Steps taken until the slowest of the batch rested.
+    """
+
+    theta: Array
+    cost: Array
+    cosine: Array
+    iterations: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Best:
+    """The best of several starts.
+
+    Attributes:
+      theta: Parameters, [parameters].
+      cost: Robust cost.
+      cosine: See `Solution`.
+      starts: How many starts were tried.
+      agreeing: How many of them ended at this cost.
+    """
+
+    theta: Array
+    cost: float
+    cosine: float
+    starts: int
+    agreeing: int
+
+    @property
+    def certified(self) -> bool:
+        """Stationary, and found from more than one start."""
+        return self.cosine < 1e-5 and (self.agreeing > 1 or self.starts == 1)
+
+
+def soft_l1(residuals: Array, scale: float) -> tuple[Array, Array, Array]:
+    """Cost terms, and the weights of the gradient and of the curvature.
+
+    ``scale**2 * (sqrt(1 + (r / scale)**2) - 1)``: half a square for small
+    residuals, linear for outliers ([N] App. I).
+    """
+    root = np.sqrt(1.0 + (residuals / scale) ** 2)
+    return scale**2 * (root - 1.0), 1.0 / root, root**-3
+
+
+def minimize(
+    form: Form,
+    y: Array,
+    starts: Array,
+    *,
+    scale: float,
+    weights: Array | None = None,
+    max_iterations: int = 300,
+) -> Solution:
+    """Minimises the robust cost from every start.
+
+    Args:
+      form: The law on its rows.
+      y: Measured values, [rows], or [batch, rows] for one table a start.
+      starts: Parameters to start from, [batch, parameters].
+      scale: Where soft_l1 turns from squares to absolute values, in units of y.
+      weights: Weight of each row's residual, [rows]; 1 when omitted.
+      max_iterations: Limit for the slowest fit of the batch.
+
+    Returns:
+      The end of each fit, in the order of ``starts``.
+    """
+    y = np.broadcast_to(np.asarray(y, float), (len(starts), np.shape(y)[-1]))
+    root_weights = np.ones(y.shape[1]) if weights is None else np.sqrt(weights)
+    theta = np.clip(np.asarray(starts, float), form.lower, form.upper)
+    cost, gradient, curvature = _system(form, y, theta, scale, root_weights)
+    damping = np.full(len(theta), 1e-4)
+    cosine = _cosine(form, theta, cost, gradient, curvature)
+    floor = 1e-26 * (y**2).sum(1)
+    active = np.flatnonzero((cosine > _COSINE) & (cost > floor))
+    iteration = 0
+    while len(active) and iteration < max_iterations:
+        iteration += 1
+        here = theta[active]
+        step = _step(form, here, gradient[active], curvature[active], damping[active])
+        trial = np.clip(here + step, form.lower, form.upper)
+        new = _system(form, y[active], trial, scale, root_weights)
+        better = new[0] < cost[active]
+        gain = (cost[active] - new[0]) / np.maximum(cost[active], floor[active])
+        moved = active[better]
+        theta[moved] = trial[better]
+        cost[moved], gradient[moved], curvature[moved] = (part[better] for part in new)
+        damping[active] *= np.where(better, 0.2, 6.0)
+        damping[active] = np.maximum(damping[active], 1e-12)
+        cosine[moved] = _cosine(
+            form, theta[moved], cost[moved], gradient[moved], curvature[moved]
+        )
+        resting = (better & (gain < 1e-14)) | (damping[active] > 1e10)
+        resting |= (cosine[active] <= _COSINE) | (cost[active] <= floor[active])
+        active = active[~resting]
+    return Solution(theta, cost, cosine, iteration)
+
+
+def best_of(
+    form: Form,
+    y: Array,
+    starts: Array,
+    *,
+    scale: float,
+    weights: Array | None = None,
+) -> Best:
+    """Minimises from several starts and keeps the best, saying how many agree."""
+    solution = minimize(form, y, starts, scale=scale, weights=weights)
+    k = int(np.argmin(solution.cost))
+    tolerance = _AGREEMENT * solution.cost[k] + 1e-20 * float((y**2).sum())
+    agreeing = int((solution.cost <= solution.cost[k] + tolerance).sum())
+    return Best(
+        theta=solution.theta[k],
+        cost=float(solution.cost[k]),
+        cosine=float(solution.cosine[k]),
+        starts=len(starts),
+        agreeing=agreeing,
+    )
+
+
+def _system(
+    form: Form, y: Array, theta: Array, scale: float, root_weights: Array
+) -> tuple[Array, Array, Array]:
+    """Cost [batch], gradient [batch, k] and Gauss-Newton matrix [batch, k, k]."""
+    values, jacobian = form.evaluate(theta)
+    residuals = (values - y) * root_weights
+    jacobian = jacobian * root_weights[:, None]
+    terms, slope, curve = soft_l1(residuals, scale)
+    transposed = np.swapaxes(jacobian, 1, 2)
+    gradient = (transposed @ (slope * residuals)[:, :, None])[:, :, 0]
+    curvature = (transposed * curve[:, None, :]) @ jacobian
+    return terms.sum(1), gradient, curvature
+
+
+def _held(form: Form, theta: Array, gradient: Array) -> NDArray[np.bool_]:
+    """Parameters at a bound that the gradient presses against it."""
+    at_lower = (theta <= form.lower) & (gradient > 0)
+    at_upper = (theta >= form.upper) & (gradient < 0)
+    return at_lower | at_upper
+
+
+def _step(
+    form: Form, theta: Array, gradient: Array, curvature: Array, damping: Array
+) -> Array:
+    """The damped Gauss-Newton step, in the parameters that are free to move."""
+    held = _held(form, theta, gradient)
+    free = ~held
+    matrix = curvature * (free[:, :, None] & free[:, None, :])
+    diagonal = np.einsum("bkk->bk", matrix).copy()
+    largest = diagonal.max(1, keepdims=True)
+    padding = np.where(diagonal > 1e-14 * largest, 0.0, np.maximum(largest, 1e-300))
+    k = np.arange(matrix.shape[1])
+    matrix[:, k, k] += damping[:, None] * diagonal + padding + 1e-14 * largest
+    return -np.linalg.solve(matrix, np.where(held, 0.0, gradient)[:, :, None])[:, :, 0]
+
+
+def _cosine(
+    form: Form, theta: Array, cost: Array, gradient: Array, curvature: Array
+) -> Array:
+    diagonal = np.einsum("bkk->bk", curvature)
+    length = np.sqrt(diagonal * 2.0 * cost[:, None])
+    free = ~_held(form, theta, gradient) & (length > 0)
+    ratio = np.abs(gradient) / np.where(free, length, 1.0)
+    return np.where(free, ratio, 0.0).max(1)
