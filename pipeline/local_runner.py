@@ -18,6 +18,7 @@ from pathlib import Path
 from components import manifest
 from models.errors import UserError
 from pipeline import steps
+from pipeline.duration import duration
 from pipeline.steps import Context
 
 log = logging.getLogger(__name__)
@@ -69,18 +70,6 @@ def forget(workdir: Path, verbs: Sequence[str]) -> None:
     for verb in verbs:
         for late in steps.dependents(verb):
             shutil.rmtree(workdir / late, ignore_errors=True)
-
-
-def duration(seconds: float) -> str:
-    """``0.8 s``, ``42 s``, ``3 min 05 s``, ``2 h 10 min``."""
-    if seconds < 10:
-        return f"{seconds:.1f} s"
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60:02d} s"
-    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
 
 
 def _run_step(step: steps.Step, context: Context) -> None:

@@ -1,0 +1,201 @@
+"""What a sweep will cost, before it runs: exact sizes, trials, tokens, FLOPs, time."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from models.errors import UserError
+from models.nmt.sizes import ParameterCount, count_parameters, get_shape
+from pipeline.duration import duration
+from pipeline.experiment import Experiment
+
+# What the quickstart's models sustain on one core of a laptop. Small matrices are
+# bound by overhead and memory, so this is a tenth of what the core could multiply.
+LAPTOP_CORE_GFLOPS = 8.0
+
+_COLUMNS = ("name", "n", "n_enc", "n_dec", "n_embedding", "total")
+
+
+@dataclasses.dataclass(frozen=True)
+class SizePlan:
+    """All trials of one size.
+
+    Attributes:
+      name: Name of the size.
+      parameters: Its exact parameter counts.
+      trials: Trials of this size: mixtures x seeds.
+      steps: Training steps of each.
+      tokens: Target tokens of each, ``steps * batch_tokens``.
+      flops: Training FLOPs of each.
+    """
+
+    name: str
+    parameters: ParameterCount
+    trials: int
+    steps: int
+    tokens: int
+    flops: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """A sweep.
+
+    Attributes:
+      experiment: What is planned.
+      sizes: The sizes, in the file's order.
+      jobs: Trials that run at the same time.
+      gflops: Sustained training speed of one of those jobs, 1e9 FLOP/s.
+    """
+
+    experiment: Experiment
+    sizes: tuple[SizePlan, ...]
+    jobs: int
+    gflops: float
+
+    @property
+    def trials(self) -> int:
+        """Trials of the sweep."""
+        return sum(size.trials for size in self.sizes)
+
+    @property
+    def tokens(self) -> int:
+        """Target tokens of all trials."""
+        return sum(size.trials * size.tokens for size in self.sizes)
+
+    @property
+    def flops(self) -> float:
+        """Training FLOPs of all trials."""
+        return sum(size.trials * size.flops for size in self.sizes)
+
+    @property
+    def seconds(self) -> float:
+        """Estimated training time: total work, evenly over the jobs."""
+        return self.seconds_of(self.flops) / self.jobs
+
+    def seconds_of(self, flops: float) -> float:
+        """Estimated time of one job for this much work."""
+        return flops / (self.gflops * 1e9)
+
+
+def make(experiment: Experiment, *, jobs: int = 1, gflops: float | None = None) -> Plan:
+    """Plans the training of an experiment.
+
+    Args:
+      experiment: The sweep.
+      jobs: Trials that run at the same time.
+      gflops: Sustained training speed of one of them, 1e9 FLOP/s.
+
+    Raises:
+      UserError: A speed that is not positive.
+    """
+    gflops = LAPTOP_CORE_GFLOPS if gflops is None else gflops
+    if not 0 < gflops < float("inf"):
+        raise UserError(f"--gflops {gflops:g}: expected a positive number")
+    sizes = tuple(_plan_size(experiment, name) for name in experiment.train.sizes)
+    return Plan(experiment=experiment, sizes=sizes, jobs=jobs, gflops=gflops)
+
+
+def training_flops(parameters: ParameterCount, softmax: int, tokens: int) -> float:
+    """Training FLOPs: 6 a parameter and token, forward and backward.
+
+    Args:
+      parameters: Counts of the model.
+      softmax: Parameters of the softmax table, vocabulary x d.
+      tokens: Target tokens; as many source tokens are assumed. The input table is
+        only looked up in, so it costs nothing.
+    """
+    return 6.0 * (parameters.n + softmax) * tokens
+
+
+def record(plan: Plan) -> dict[str, Any]:
+    """The plan as JSON values."""
+    return {
+        "name": plan.experiment.name,
+        "cohort": plan.experiment.cohort,
+        "tasks": list(plan.experiment.tasks),
+        "vocabulary_size": plan.experiment.tokenize.vocabulary_size,
+        "sizes": [_size_record(plan, size) for size in plan.sizes],
+        "trials": [trial.id for trial in plan.experiment.trials],
+        "tokens": plan.tokens,
+        "flops": plan.flops,
+        "jobs": plan.jobs,
+        "gflops": plan.gflops,
+        "seconds": plan.seconds,
+    }
+
+
+def text(plan: Plan) -> str:
+    """The plan for a person to read."""
+    rows = [_size_record(plan, size) for size in plan.sizes]
+    cells = [[*_COLUMNS, "trials", "steps", "tokens", "FLOPs", "time"]]
+    for row in rows:
+        counts = [f"{row[name]:,}" for name in _COLUMNS[1:]]
+        cells.append(
+            [
+                row["name"],
+                *counts,
+                str(row["trials"]),
+                f"{row['steps']:,}",
+                f"{row['tokens']:.3g}",
+                f"{row['flops']:.3g}",
+                duration(row["seconds"]),
+            ]
+        )
+    experiment = plan.experiment
+    train = experiment.train
+    return (
+        f"{experiment.name}: {len(train.sizes)} sizes x {len(train.mixtures)} mixtures "
+        f"x {len(train.seeds)} seeds = {plan.trials} trials of {experiment.cohort} "
+        f"({', '.join(experiment.tasks)})\n\n"
+        f"{_table(cells)}\n"
+        "tokens, FLOPs and time: of one trial; n counts no embedding table\n\n"
+        f"all trials: {plan.tokens:.3g} target tokens, {plan.flops:.3g} FLOPs, about "
+        f"{duration(plan.seconds)} with {plan.jobs} at a time at {plan.gflops:g} "
+        "GFLOP/s each (--jobs, --gflops)\n"
+    )
+
+
+def _plan_size(experiment: Experiment, name: str) -> SizePlan:
+    train = experiment.train
+    vocabulary_size = experiment.tokenize.vocabulary_size
+    shape = get_shape(name)
+    parameters = count_parameters(shape, vocabulary_size)
+    steps = train.steps_by_size.get(name, train.steps)
+    tokens = steps * train.batch_tokens
+    return SizePlan(
+        name=name,
+        parameters=parameters,
+        trials=len(train.mixtures) * len(train.seeds),
+        steps=steps,
+        tokens=tokens,
+        flops=training_flops(parameters, vocabulary_size * shape.d_model, tokens),
+    )
+
+
+def _size_record(plan: Plan, size: SizePlan) -> dict[str, Any]:
+    return {
+        "name": size.name,
+        "n": size.parameters.n,
+        "n_enc": size.parameters.n_enc,
+        "n_dec": size.parameters.n_dec,
+        "n_embedding": size.parameters.n_embedding,
+        "total": size.parameters.total,
+        "trials": size.trials,
+        "steps": size.steps,
+        "tokens": size.tokens,
+        "flops": size.flops,
+        "seconds": plan.seconds_of(size.flops),
+    }
+
+
+def _table(cells: list[list[str]]) -> str:
+    """Right-aligned columns, the first one left-aligned, two spaces between."""
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    lines = []
+    for row in cells:
+        first = row[0].ljust(widths[0])
+        rest = [c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True)]
+        lines.append("  ".join([first, *rest]))
+    return "\n".join(lines) + "\n"
