@@ -1,0 +1,53 @@
+"""Which engine runs a Beam pipeline: always one that is named.
+
+Beam's bare ``DirectRunner`` first looks for a Go binary on the network and falls
+back when there is none, so that runner, exceptions and metrics depend on the
+machine. ``FnApiRunner`` is the same everywhere, so it is the default here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from models.errors import FieldError
+
+if TYPE_CHECKING:
+    import apache_beam as beam
+
+DEFAULT = "FnApiRunner"
+_REFUSED = ("DirectRunner", "SwitchingDirectRunner")
+
+
+def check(options: Sequence[str], *, field: str = "beam_options") -> None:
+    """Raises ``FieldError`` for options that Beam could not be given.
+
+    Args:
+      options: Command-line options of Beam, ``--name=value`` each.
+      field: Where they stand in the configuration.
+    """
+    for option in options:
+        if not option.startswith("--"):
+            raise FieldError(
+                field,
+                f"{option!r} is not an option of Beam; expected --name=value, "
+                "for example --direct_num_workers=2",
+            )
+        name, _, value = option.partition("=")
+        if name == "--runner" and value in _REFUSED:
+            raise FieldError(
+                field,
+                f"{value} would look for its engine on the network; "
+                f"name one: --runner={DEFAULT}, DataflowRunner, FlinkRunner, ...",
+            )
+
+
+def pipeline(options: Sequence[str]) -> beam.Pipeline:
+    """A Beam pipeline on the runner that the options name, else FnApiRunner."""
+    import apache_beam as beam
+    from apache_beam.options.pipeline_options import PipelineOptions
+
+    check(options)
+    named = any(option.split("=")[0] == "--runner" for option in options)
+    given = list(options) if named else [f"--runner={DEFAULT}", *options]
+    return beam.Pipeline(options=PipelineOptions(given))

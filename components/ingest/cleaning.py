@@ -1,0 +1,105 @@
+"""From a batch of lines to a block of clean pairs and the pairs that were rejected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from components.ingest.block import Block
+from components.ingest.keys import pair_keys, sentence_keys
+from components.ingest.lines import Batch
+from components.ingest.repair import repair
+
+INVALID_UTF8 = "invalid_utf8"
+EMPTY = "empty"
+
+
+class Rejected(NamedTuple):
+    """One pair in the dead letters: where it stood, why it fell, what it said."""
+
+    file: int
+    line: int
+    rule: str
+    source: str
+    target: str
+
+
+def clean(
+    batch: Batch,
+    rules: Sequence[tuple[str, Callable[[str, str], bool]]],
+    seed: int,
+) -> tuple[Block, list[Rejected]]:
+    """Repairs a batch and asks the rules about each of its pairs.
+
+    Args:
+      batch: Pairs as they were read.
+      rules: ``(name, rejects)`` in the order they are asked.
+      seed: Seed of the keys.
+
+    Returns:
+      The pairs no rule rejects, and the others, each with the first rule that
+      did. Together they are as many as the batch has.
+    """
+    sources, targets = repair(batch.sources), repair(batch.targets)
+    kept: list[int] = []
+    rejected: list[Rejected] = []
+    for i, (source, target) in enumerate(zip(sources, targets, strict=True)):
+        rule = _reason(source, target, i in batch.undecodable, rules)
+        if rule is None:
+            kept.append(i)
+        else:
+            line = batch.first_line + i
+            rejected.append(Rejected(batch.file, line, rule, source, target))
+    return _block(batch, sources, targets, kept, seed), rejected
+
+
+def rejections(
+    block: Block, rule: str, index: np.ndarray | None = None
+) -> list[Rejected]:
+    """Pairs of a block as dead letters: all of them, or those at ``index``."""
+    part = block if index is None else block.take(index)
+    places = zip(part.files.tolist(), part.lines.tolist(), strict=True)
+    texts = zip(part.sources, part.targets, strict=True)
+    return [
+        Rejected(file, line, rule, source, target)
+        for (file, line), (source, target) in zip(places, texts, strict=True)
+    ]
+
+
+def _reason(
+    source: str,
+    target: str,
+    undecodable: bool,
+    rules: Sequence[tuple[str, Callable[[str, str], bool]]],
+) -> str | None:
+    if undecodable:
+        return INVALID_UTF8
+    if not source or not target:
+        return EMPTY
+    for name, rejects in rules:
+        if rejects(source, target):
+            return name
+    return None
+
+
+def _block(
+    batch: Batch, sources: list[str], targets: list[str], kept: list[int], seed: int
+) -> Block:
+    index = np.array(kept, dtype=np.int64)
+    sources = [sources[i] for i in kept]
+    targets = [targets[i] for i in kept]
+    nats = np.full(len(batch.sources), np.nan) if batch.nats is None else batch.nats
+    origins = [""] * len(batch.sources) if batch.origins is None else batch.origins
+    return Block(
+        sources=sources,
+        targets=targets,
+        source_keys=sentence_keys(sources, seed),
+        target_keys=sentence_keys(targets, seed),
+        pair_keys=pair_keys(batch.task, sources, targets, seed),
+        files=np.full(len(kept), batch.file, np.uint32),
+        lines=(index + batch.first_line).astype(np.uint64),
+        nats=np.asarray(nats, np.float64)[index],
+        origins=[origins[i] for i in kept],
+    )

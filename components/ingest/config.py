@@ -1,0 +1,103 @@
+"""Configuration of the ``ingest`` step; imports nothing heavy."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Literal
+
+from components import beam_runner
+from components.ingest.rules import Rules
+from components.ingest.synthetic import SyntheticConfig
+from components.text_shards import IN_DOMAIN, TRAIN
+from models.errors import FieldError
+
+ORIGINS = ("source", "target", "mixed")
+
+
+@dataclasses.dataclass(frozen=True)
+class TestSet:
+    """A test set given as line-aligned files.
+
+    Attributes:
+      source: Path or glob of the source side, relative to the experiment file.
+      target: Path or glob of the target side.
+      origin: The language the sentences were first written in: ``source``,
+        ``target`` or ``mixed`` for all of them, or else the path of a
+        line-aligned file that has ``source``, ``target``, ``mixed`` or one of
+        the two language codes on every line.
+    """
+
+    source: str
+    target: str
+    origin: str = "mixed"
+
+
+@dataclasses.dataclass(frozen=True)
+class TextTask:
+    """The text of one task: line-aligned files, plain or compressed.
+
+    Attributes:
+      source: Path or glob of the source side, relative to the experiment file.
+      target: Path or glob of the target side; globs are paired in sorted order.
+      test_sets: Further test sets by name, beside the held-out ``in_domain``.
+    """
+
+    source: str
+    target: str
+    test_sets: Mapping[str, TestSet] = dataclasses.field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in self.test_sets:
+            if name in (TRAIN, IN_DOMAIN) or not name.replace("_", "").isalnum():
+                raise FieldError(
+                    f"test_sets.{name}",
+                    "not a name for a test set; expected letters, digits and _, "
+                    f"and neither {TRAIN} nor {IN_DOMAIN}",
+                )
+
+
+@dataclasses.dataclass(frozen=True)
+class Config:
+    """From raw parallel text to clean, deduplicated, leak-free shards.
+
+    Attributes:
+      source: Where the pairs come from: the ``synthetic`` languages or ``text``.
+      synthetic: The synthetic languages; used when ``source`` is ``synthetic``.
+      text: Task -> its files; used when ``source`` is ``text``.
+      rules: The cleaning rules.
+      test_sentences: Sentences of each task held out as ``in_domain``: those
+        whose sources have the smallest hashes.
+      test_share: With a share, every source whose hash falls below it is kept
+        out of training, whether or not ``in_domain`` has room for it: then no
+        sentence moves between training and test when data is added. Without
+        one, only what is in a test set is kept out.
+      shards: Shards of each task's training data; a worker holds one at a time.
+      seed: Seed of the hashes: another seed is another split and order.
+      beam_options: Options for Beam; the runner is FnApiRunner unless named.
+    """
+
+    source: Literal["synthetic", "text"] = "synthetic"
+    synthetic: SyntheticConfig = SyntheticConfig()
+    text: Mapping[str, TextTask] = dataclasses.field(default_factory=dict)
+    rules: Rules = Rules()
+    test_sentences: int = 1000
+    test_share: float | None = None
+    shards: int = 4
+    seed: int = 0
+    beam_options: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.test_sentences < 1:
+            raise FieldError(
+                "test_sentences", f"{self.test_sentences} must be at least 1"
+            )
+        if self.test_share is not None and not 0 < self.test_share < 1:
+            raise FieldError(
+                "test_share", f"{self.test_share:g} must lie between 0 and 1"
+            )
+        if not 1 <= self.shards <= 99999:
+            raise FieldError("shards", f"{self.shards} must lie in [1, 99999]")
+        if not 0 <= self.seed < 2**63:
+            raise FieldError("seed", f"{self.seed} must lie in [0, 2^63)")
+        beam_runner.check(self.beam_options)

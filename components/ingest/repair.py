@@ -1,0 +1,58 @@
+"""Repairs that are safe for every language: encoding marks, Unicode form, spaces.
+
+All functions take the lines of a batch at once: one pass of C code over the
+joined text costs a tenth of a call for each line.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+
+_LEFT_OVER = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u200b\ufeff]")
+
+
+def decode(lines: Sequence[bytes]) -> tuple[list[str], list[int]]:
+    """Decodes UTF-8 lines.
+
+    Args:
+      lines: Lines without their line feed.
+
+    Returns:
+      The text of every line, bytes that are no UTF-8 shown as ``\\xNN``, and the
+      positions of the lines that had such bytes.
+    """
+    try:
+        return b"\n".join(lines).decode().split("\n") if lines else [], []
+    except UnicodeDecodeError:
+        pass
+    texts, bad = [], []
+    for position, line in enumerate(lines):
+        try:
+            texts.append(line.decode())
+        except UnicodeDecodeError:
+            texts.append(line.decode(errors="backslashreplace"))
+            bad.append(position)
+    return texts, bad
+
+
+def repair(texts: Sequence[str]) -> list[str]:
+    """Composes characters (NFC) and makes every white space one space.
+
+    Control characters, byte-order marks and zero-width spaces become spaces;
+    runs of white space of any kind (U+2028 and U+00A0 too, and the carriage
+    return that a CRLF file leaves) become one space; ends are stripped.
+
+    Args:
+      texts: Lines without line feeds.
+
+    Returns:
+      As many lines.
+    """
+    joined = "\n".join(texts)
+    if not joined.isascii():
+        joined = unicodedata.normalize("NFC", joined)
+    if _LEFT_OVER.search(joined):
+        joined = _LEFT_OVER.sub(" ", joined)
+    return [" ".join(line.split()) for line in joined.split("\n")] if texts else []

@@ -1,0 +1,126 @@
+"""The work of ``ingest``: runs the graph and checks that nothing vanished."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from components import beam_runner, manifest
+from components.ingest import graph
+from components.ingest.config import Config
+from components.ingest.inputs import files_of, list_inputs
+from components.ingest.sinks import ACCEPTED, READ, REPORT
+from components.manifest import Manifest
+from components.text_shards import IN_DOMAIN, TRAIN
+from models.errors import UserError
+
+log = logging.getLogger(__name__)
+
+COUNTS = "counts.json"
+
+
+def run(
+    config: Config, *, base: Path, tasks: tuple[str, ...], output: Path
+) -> Manifest:
+    """See `components.ingest.run`."""
+    inputs = list_inputs(config, base, tasks)
+
+    def make(directory: Path) -> Mapping[str, Any]:
+        with beam_runner.pipeline(config.beam_options) as pipeline:
+            graph.build(pipeline, config, inputs, str(directory))
+        report_path = directory / REPORT
+        report = json.loads(report_path.read_text(encoding="utf-8"))
+        report_path.unlink()
+        if report["problems"]:
+            raise UserError("; ".join(report["problems"]))
+        counts = summarise(report["counts"], tasks)
+        check_counts(config, counts)
+        text = json.dumps(counts, indent=1, ensure_ascii=False)
+        manifest.write_atomically(directory / COUNTS, text + "\n")
+        return counts
+
+    described = manifest.plain(config)
+    del described["beam_options"]  # the engine does not change the result
+    return manifest.complete(
+        "ingest",
+        output,
+        config={"tasks": sorted(tasks), **described},
+        inputs=files_of(inputs),
+        make=make,
+    )
+
+
+def summarise(
+    counts: list[tuple[str, str, str, int]], tasks: tuple[str, ...]
+) -> dict[str, dict[str, Any]]:
+    """The counts of each task as ``counts.json`` shows them.
+
+    Args:
+      counts: ``(task, split, what, n)``: ``read``, ``accepted`` or a rule.
+      tasks: The tasks in the experiment's order.
+
+    Returns:
+      Task -> read, accepted, rejected (by rule), train and test (by name).
+    """
+    summary: dict[str, dict[str, Any]] = {
+        task: {"read": 0, "accepted": 0, "rejected": {}, TRAIN: 0, "test": {}}
+        for task in tasks
+    }
+    for task, split, what, count in counts:
+        row = summary[task]
+        if what == READ:
+            row["read"] += count
+        elif what == ACCEPTED:
+            row["accepted"] += count
+            if split == TRAIN:
+                row[TRAIN] += count
+            else:
+                row["test"][split] = row["test"].get(split, 0) + count
+        else:
+            row["rejected"][what] = row["rejected"].get(what, 0) + count
+    return summary
+
+
+def check_counts(config: Config, counts: Mapping[str, Mapping[str, Any]]) -> None:
+    """Raises unless every pair is accounted for and every task can be used.
+
+    Raises:
+      RuntimeError: accepted + rejected is not what was read.
+      UserError: Nothing is left to train on, or too little to test on.
+    """
+    for task, row in counts.items():
+        rejected = sum(row["rejected"].values())
+        if row["accepted"] + rejected != row["read"]:
+            raise RuntimeError(
+                f"ingest {task}: {row['accepted']} accepted + {rejected} rejected "
+                f"is not {row['read']} read"
+            )
+        held_out = row["test"].get(IN_DOMAIN, 0)
+        if config.source == "text" and held_out < config.test_sentences:
+            raise UserError(
+                f"ingest {task}: {held_out} sentences can be held out, "
+                f"ingest.test_sentences is {config.test_sentences}; ask for fewer"
+                + _reasons(row)
+            )
+        if not row[TRAIN]:
+            raise UserError(
+                f"ingest {task}: nothing is left to train on, of {row['read']} "
+                "pairs read" + _reasons(row)
+            )
+        log.info(
+            "ingest %s: %d read, %d to train on, %d rejected, test sets %s",
+            task,
+            row["read"],
+            row[TRAIN],
+            rejected,
+            row["test"],
+        )
+
+
+def _reasons(row: Mapping[str, Any]) -> str:
+    worst = sorted(row["rejected"].items(), key=lambda item: (-item[1], item[0]))
+    shown = ", ".join(f"{rule} {count}" for rule, count in worst[:3])
+    return f" (rejected: {shown})" if shown else ""

@@ -1,0 +1,57 @@
+"""Shards of sentence pairs: what ``ingest`` writes and ``tokenize`` reads.
+
+A shard is a gzip file of JSON objects, one a line: ``source``, ``target`` and,
+in test sets, ``origin`` and ``nats`` where they are known. The same pairs give
+the same bytes: the gzip header carries neither a name nor a time.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+SUFFIX = ".jsonl.gz"
+TRAIN = "train"
+IN_DOMAIN = "in_domain"
+_COMPRESSION_LEVEL = 3  # twice as fast as the default, a tenth larger
+
+
+def shard_name(split: str, index: int, count: int, suffix: str = SUFFIX) -> str:
+    """``train-00003-of-00008.jsonl.gz``."""
+    return f"{split}-{index:05d}-of-{count:05d}{suffix}"
+
+
+def shard_bytes(records: Iterable[Mapping[str, Any]]) -> bytes:
+    """The bytes of a shard that holds these records in this order."""
+    encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+    text = "".join(f"{encode(record)}\n" for record in records)
+    packed = io.BytesIO()
+    with gzip.GzipFile("", "wb", _COMPRESSION_LEVEL, packed, mtime=0) as file:
+        file.write(text.encode())
+    return packed.getvalue()
+
+
+def read_shard(path: Path | str) -> Iterator[dict[str, Any]]:
+    """The records of one shard, in its order."""
+    with gzip.open(path, "rt", encoding="utf-8", newline="\n") as file:
+        for line in file:
+            yield json.loads(line)
+
+
+def split_shards(directory: Path, split: str) -> list[Path]:
+    """The shards of a split of one task, in order; empty when there are none."""
+    return sorted(directory.glob(f"{split}-?????-of-?????{SUFFIX}"))
+
+
+def splits(directory: Path) -> list[str]:
+    """The splits of one task: ``train`` first, then the test sets by name."""
+    names = {path.name[: -len("-00000-of-00000" + SUFFIX)] for path in _all(directory)}
+    return sorted(names, key=lambda name: (name != TRAIN, name))
+
+
+def _all(directory: Path) -> Iterator[Path]:
+    return directory.glob(f"*-?????-of-?????{SUFFIX}")
