@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 
 from models.errors import UserError
@@ -62,6 +64,8 @@ def fit_individual(
       One law a weighting, by p, and a sentence for each weighting that has too
       few sizes for one.
     """
+    # One law a weighting is looked at, not propagated: no draws.
+    options = dataclasses.replace(options or Options(), draws=0)
     weightings, index = runs.weightings()
     laws, left_out = [], []
     for k in range(len(weightings)):

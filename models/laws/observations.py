@@ -72,11 +72,12 @@ class Observations:
         return dataclasses.replace(self, **changed)
 
     def groups(self) -> Iterator[tuple[str, str, Observations]]:
-        """Each (task, test set) with its rows, in order of appearance."""
+        """Each (task, test set) with its rows, in the order of ``tasks``."""
         keys = dict.fromkeys(
             zip(self.task.tolist(), self.test_set.tolist(), strict=True)
         )
-        for task, test_set in keys:
+        place = {task: k for k, task in enumerate(self.tasks)}
+        for task, test_set in sorted(keys, key=lambda k: place.get(k[0], len(place))):
             yield (
                 task,
                 test_set,

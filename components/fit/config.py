@@ -1,0 +1,77 @@
+"""How laws are fitted to a table of runs."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Literal
+
+from models.errors import FieldError
+
+LawKind = Literal["individual", "joint", "approximate"]
+
+
+@dataclasses.dataclass(frozen=True)
+class HeldOut:
+    """What is trained and evaluated but never shown to the fit.
+
+    Attributes:
+      sizes: Names of sizes, as in the table's ``size`` column.
+      mixtures: Mixtures; a number is the weight of the first of two tasks.
+    """
+
+    sizes: tuple[str, ...] = ()
+    mixtures: tuple[float | Mapping[str, float], ...] = ()
+
+    def __post_init__(self) -> None:
+        for mixture in self.mixtures:
+            for weight in _weights(mixture):
+                if not 0 <= weight <= 1:
+                    raise FieldError("mixtures", f"weight {weight:g}: expected 0 to 1")
+
+
+@dataclasses.dataclass(frozen=True)
+class Config:
+    """The ``fit`` section of an experiment file.
+
+    Attributes:
+      laws: Kinds of law to fit.
+      capacity: Capacity function of the approximate law: ``flexible`` ([M] eq. 12),
+        ``linear`` (eq. 13), or ``auto``, which chooses between them.
+      metric: Column that is fitted: ``loss``, or a rising metric (``bleu``, ``chrf``,
+        ``bleurt``, ``comet``), whose distance to its ceiling is.
+      test_sets: Test sets to fit on; all of them when empty.
+      draws: Draws of the coefficients that are kept for intervals.
+      uncertainty: ``t`` for calibrated draws, ``perturbation`` for those of [M]
+        fn. 5 (1 % Gaussian noise on every point).
+      robust_scale: Where soft_l1 turns from squares to absolute values, in units of
+        the metric; 1 % of the median value when null.
+      fixed: Coefficients that are given, name -> value.
+      held_out: What is never shown to the fit.
+      seed: Of the draws.
+    """
+
+    laws: tuple[LawKind, ...] = ("individual", "joint", "approximate")
+    capacity: Literal["auto", "flexible", "linear"] = "auto"
+    metric: Literal["loss", "bleu", "chrf", "bleurt", "comet"] = "loss"
+    test_sets: tuple[str, ...] = ()
+    draws: int = 1000
+    uncertainty: Literal["t", "perturbation"] = "t"
+    robust_scale: float | None = None
+    fixed: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    held_out: HeldOut = HeldOut()
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.laws:
+            raise FieldError("laws", "empty; expected at least one kind of law")
+        if self.draws < 0:
+            raise FieldError("draws", f"{self.draws}; expected 0 or more")
+        if self.robust_scale is not None and not self.robust_scale > 0:
+            raise FieldError(
+                "robust_scale", f"{self.robust_scale:g}; expected more than 0"
+            )
+
+
+def _weights(mixture: float | Mapping[str, float]) -> list[float]:
+    return list(mixture.values()) if isinstance(mixture, Mapping) else [mixture]

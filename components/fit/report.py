@@ -1,0 +1,106 @@
+"""``report.txt``: the fit as a scientist would show it on one screen."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+
+from components.fit.held_out import Compared
+from components.fit.runs import Runs
+from models.errors import UserError
+from models.laws.law import Law, find
+
+
+def report_text(
+    laws: Sequence[Law], runs: Runs, notes: Sequence[str], compared: Sequence[Compared]
+) -> str:
+    """Every law with its errors, effective fractions, the proof and warnings."""
+    parts = [f"{len(laws)} laws from {len(runs.fitted)} runs"]
+    parts += [f"note: {note}" for note in notes]
+    singles = [law for law in laws if law.kind == "individual"]
+    parts.append(individual_table(singles))
+    for law in laws:
+        if law.kind != "individual":
+            parts += ["", str(law)]
+    parts.append(fractions_table(laws))
+    parts.append(held_out_table(compared))
+    return "\n".join(part for part in parts if part is not None)
+
+
+def individual_table(laws: Sequence[Law]) -> str | None:
+    """One line a weighting: the coefficients of [M] eq. 6."""
+    if not laws:
+        return None
+    head = f"\n{'individual laws':<28}{'alpha':>18}{'Linf':>18}{'R2':>9}{'points':>8}"
+    lines = [head]
+    for law in laws:
+        name = f"{law.task} {law.test_set} p={law.weightings[0].label}"
+        r2 = law.statistics["r2"]
+        lines.append(
+            f"{name:<28}{_pair(law, 'alpha'):>18}{_pair(law, 'irreducible_loss'):>18}"
+            f"{'-' if r2 is None else format(r2, '.4f'):>9}"
+            f"{law.statistics['n_points']:>8g}"
+        )
+        lines += [
+            f"  warning: {text}"
+            for text in law.warnings
+            if "degrees of freedom" not in text  # the points say it
+        ]
+    return "\n".join(lines)
+
+
+def fractions_table(laws: Sequence[Law]) -> str | None:
+    """Effective fractions f_i(p), [M] eq. 10, from both laws that give one."""
+    lines = []
+    for law in laws:
+        if law.kind != "approximate":
+            continue
+        joint = find(laws, "joint", law.task, law.test_set)
+        lines.append(f"\neffective fraction of {law.task}, {law.test_set}")
+        for weighting in law.weightings:
+            p = weighting.mixture or weighting.p
+            fitted = _fraction(law, p)
+            measured = "" if joint is None else f"   joint {_fraction(joint, p)}"
+            lines.append(f"  p = {weighting.label:<8} f = {fitted}{measured}")
+    return "\n".join(lines) if lines else None
+
+
+def held_out_table(compared: Sequence[Compared]) -> str | None:
+    """Predicted against measured, and the errors in percent."""
+    if not compared:
+        return None
+    lines = [
+        f"\n{'never shown to the fit':<34}{'law':<12}{'measured':>9}{'predicted':>10}"
+        f"{'95 % interval':>18}{'error':>9}"
+    ]
+    for one in compared:
+        interval = f"{one.low:.3f}..{one.high:.3f}"
+        lines.append(
+            f"{one.trial + ' ' + one.task:<34}{one.law:<12}{one.loss:>9.4f}"
+            f"{one.predicted:>10.4f}{interval:>18}{one.error_percent:>+8.2f}%"
+        )
+    for kind in ("size", "mixture"):
+        for law in dict.fromkeys(one.law for one in compared):
+            errors = [
+                abs(one.error_percent)
+                for one in compared
+                if one.kind == kind and one.law == law
+            ]
+            if errors:
+                lines.append(
+                    f"held-out {kind}, {law} law: median error "
+                    f"{statistics.median(errors):.2f} %, worst {max(errors):.2f} %"
+                )
+    return "\n".join(lines)
+
+
+def _pair(law: Law, name: str) -> str:
+    return f"{law.parameters[name]:.3f} +/- {law.standard_errors[name]:.2g}"
+
+
+def _fraction(law: Law, p: object) -> str:
+    try:
+        f, low, high = law.effective_fraction(p)
+    except UserError:
+        return "-"
+    return f"{float(f):.4f} ({float(low):.4f}..{float(high):.4f})"

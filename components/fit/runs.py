@@ -1,0 +1,210 @@
+"""Which rows of a table are fitted, which are held out and which are left out."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from components.fit.config import Config, HeldOut
+from components.fit.table import Line
+from models.errors import UserError
+from models.laws.observations import Observations, observations
+
+_SAME = 1e-6
+
+
+@dataclasses.dataclass(frozen=True)
+class Runs:
+    """A table's rows, sorted by what becomes of them.
+
+    Attributes:
+      fitted: Rows that laws are fitted on.
+      held_out: Rows that laws are compared with, empty or not.
+      held_out_kinds: ``size`` or ``mixture`` for each of them.
+      notes: What was left out and why, sentences.
+    """
+
+    fitted: Observations
+    held_out: Observations | None
+    held_out_kinds: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def sort_rows(lines: Sequence[Line], config: Config, where: str) -> Runs:
+    """Chooses the rows to fit.
+
+    Args:
+      lines: The table's rows.
+      config: Metric, test sets and what is held out.
+      where: The table's name, for messages.
+
+    Raises:
+      UserError: Nothing is left to fit, or something named is not in the table.
+    """
+    notes: list[str] = []
+    kept = _final(lines, notes)
+    kept = _chosen_test_sets(kept, config.test_sets, where)
+    kept = _measured(kept, config.metric, notes)
+    kept = _trained(kept, notes)
+    kinds = [_held_out_kind(line, config.held_out, _first_task(lines)) for line in kept]
+    _check_held_out(config.held_out, lines, kinds, where)
+    if kept and all(kinds):
+        raise UserError(f"{where}: every row is held out; nothing is left to fit")
+    if not kept:
+        raise UserError(f"{where}: no row to fit; {'; '.join(notes)}")
+    everything = _observations(kept, config.metric)
+    held = [k for k, kind in enumerate(kinds) if kind]
+    fitted = [k for k, kind in enumerate(kinds) if not kind]
+    return Runs(
+        fitted=everything.take(_index(fitted)),
+        held_out=everything.take(_index(held)) if held else None,
+        held_out_kinds=tuple(kinds[k] for k in held),
+        notes=tuple(notes),
+    )
+
+
+def _index(chosen: list[int]) -> np.ndarray:
+    return np.array(chosen, dtype=int)
+
+
+def _final(lines: Sequence[Line], notes: list[str]) -> list[Line]:
+    """Final rows; the extrapolated one instead where a trial has it."""
+    corrected = {_run(line) for line in lines if line["loss_kind"] == "extrapolated"}
+    if corrected:
+        notes.append(
+            f"{len(corrected)} final losses replaced by their extrapolation to "
+            "convergence ([M] App. G)"
+        )
+    kinds = {"final", "extrapolated", "curve"}
+    for line in lines:
+        if line["loss_kind"] not in kinds:
+            raise UserError(
+                f"{line.where}, column loss_kind: {line['loss_kind']!r}; expected "
+                "final, curve or extrapolated"
+            )
+    return [
+        line
+        for line in lines
+        if line["loss_kind"] == "extrapolated"
+        or (line["loss_kind"] == "final" and _run(line) not in corrected)
+    ]
+
+
+def _run(line: Line) -> tuple:
+    return (line["trial"], line["task"], line["test_set"], line.get("origin"))
+
+
+def _chosen_test_sets(
+    lines: list[Line], chosen: tuple[str, ...], where: str
+) -> list[Line]:
+    known = dict.fromkeys(line["test_set"] for line in lines)
+    for name in chosen:
+        if name not in known:
+            raise UserError(
+                f"{where}: no test set {name}; the table has {', '.join(known)}"
+            )
+    return [line for line in lines if not chosen or line["test_set"] in chosen]
+
+
+def _measured(lines: list[Line], metric: str, notes: list[str]) -> list[Line]:
+    """Leaves out rows without a value: failed trials."""
+    failed = [line["trial"] or line.where for line in lines if line[metric] is None]
+    if failed:
+        names = dict.fromkeys(failed)
+        shown = ", ".join(list(names)[:5]) + (", ..." if len(names) > 5 else "")
+        notes.append(f"{len(failed)} rows without {metric} left out: {shown}")
+    return [line for line in lines if line[metric] is not None]
+
+
+def _trained(lines: list[Line], notes: list[str]) -> list[Line]:
+    """Leaves out zero-shot rows; tasks that no mixture contains stay."""
+    trained = {line["task"] for line in lines if line["p"] > 0}
+    kept = [
+        line
+        for line in lines
+        if line["p"] > 0 or (line["task"] not in trained and line["mixture"])
+    ]
+    if len(kept) < len(lines):
+        notes.append(f"{len(lines) - len(kept)} zero-shot rows (p = 0) left out")
+    return kept
+
+
+def _first_task(lines: Sequence[Line]) -> str:
+    """The task whose weight a single number means."""
+    for line in lines:
+        if line["mixture"]:
+            return next(iter(line["mixture"]))
+    return lines[0]["task"]
+
+
+def _held_out_kind(line: Line, held_out: HeldOut, first: str) -> str:
+    """``mixture`` or ``size`` for a held-out row, empty for one that is fitted."""
+    if any(_is_mixture(line, mixture, first) for mixture in held_out.mixtures):
+        return "mixture"
+    return "size" if line["size"] in held_out.sizes else ""
+
+
+def _is_mixture(line: Line, mixture: float | Mapping[str, float], first: str) -> bool:
+    if isinstance(mixture, Mapping):
+        own = mixture.get(line["task"], 0.0)
+        if line["mixture"] is None:
+            return abs(line["p"] - own) < _SAME
+        tasks = {*mixture, *line["mixture"]}
+        return all(
+            abs(mixture.get(t, 0.0) - line["mixture"].get(t, 0.0)) < _SAME
+            for t in tasks
+        )
+    if line["mixture"] is not None:
+        return abs(line["mixture"].get(first, 0.0) - mixture) < _SAME
+    own = mixture if line["task"] == first else 1.0 - mixture
+    return abs(line["p"] - own) < _SAME
+
+
+def _check_held_out(
+    held_out: HeldOut, lines: Sequence[Line], kinds: list[str], where: str
+) -> None:
+    sizes = dict.fromkeys(line["size"] for line in lines)
+    for size in held_out.sizes:
+        if size not in sizes:
+            raise UserError(
+                f"{where}: held-out size {size} is not in the table, which has "
+                f"{', '.join(sizes)}"
+            )
+    if held_out.mixtures and "mixture" not in kinds:
+        raise UserError(
+            f"{where}: no row has a held-out mixture ({held_out.mixtures}); expected "
+            "weights that occur in the table"
+        )
+
+
+def _observations(lines: list[Line], metric: str) -> Observations:
+    origins: dict[str, set] = {}
+    for line in lines:
+        origins.setdefault(line["test_set"], set()).add(line.get("origin"))
+    return observations(
+        task=[line["task"] for line in lines],
+        n=[line["n"] for line in lines],
+        p=[line["p"] for line in lines],
+        value=[line[metric] for line in lines],
+        mixture=[line["mixture"] for line in lines],
+        test_set=[_test_set(line, origins) for line in lines],
+        trial=[line["trial"] or line.where.rpartition(": ")[2] for line in lines],
+        size=[line["size"] for line in lines],
+        seed=[line["seed"] for line in lines],
+        n_enc=[_or_nan(line.get("n_enc")) for line in lines],
+        n_dec=[_or_nan(line.get("n_dec")) for line in lines],
+        metric=metric,
+    )
+
+
+def _test_set(line: Line, origins: Mapping[str, set]) -> str:
+    """A test set measured by original language counts as one test set for each."""
+    name = line["test_set"]
+    return f"{name}:{line['origin']}" if len(origins[name]) > 1 else name
+
+
+def _or_nan(value: float | None) -> float:
+    return math.nan if value is None else value

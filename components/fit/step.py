@@ -1,0 +1,126 @@
+"""The work of ``fit``: rows in, laws and their report out."""
+
+from __future__ import annotations
+
+import csv
+import io
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from components import manifest
+from components.fit import held_out, law_file, table
+from components.fit.config import Config
+from components.fit.report import report_text
+from components.fit.runs import Runs, sort_rows
+from components.manifest import Manifest, write_atomically
+from models.errors import UserError
+from models.laws import fit_approximate, fit_individual, fit_joint
+from models.laws.fitting import Options, reference_size
+from models.laws.law import Law
+from models.laws.observations import Observations
+
+log = logging.getLogger(__name__)
+
+
+def fit_table(config: Config, *, table: Path, output: Path) -> Manifest:
+    """See `components.fit.run`."""
+    if not table.exists():
+        raise UserError(f"{table}: no such table; expected a CSV or Parquet file")
+    return manifest.complete(
+        "fit",
+        output,
+        config=config,
+        inputs={"table": table},
+        make=lambda folder: _make(config, table, folder),
+    )
+
+
+def _make(config: Config, source: Path, folder: Path) -> Mapping[str, Any]:
+    lines = table.read(source, config.metric)
+    runs = sort_rows(lines, config, str(source))
+    laws, notes = fit_laws(runs, config)
+    for note in notes:
+        log.warning("fit: %s", note)
+    provenance = {
+        "runs": len(runs.fitted),
+        "held_out": len(runs.held_out) if runs.held_out is not None else 0,
+        "notes": list(notes),
+        "capacity": config.capacity,
+        "uncertainty": config.uncertainty,
+        "seed": config.seed,
+    }
+    law_file.save(folder / law_file.FILE_NAME, laws, provenance)
+    write_atomically(folder / "coefficients.csv", coefficients_csv(laws))
+    compared = held_out.compare(laws, runs)
+    write_atomically(folder / held_out.FILE_NAME, held_out.to_csv(compared))
+    text = report_text(laws, runs, notes, compared)
+    write_atomically(folder / "report.txt", text + "\n")
+    return {
+        "laws": len(laws),
+        "runs": len(runs.fitted),
+        "held_out": provenance["held_out"],
+        "warnings": sum(len(law.warnings) for law in laws) + len(notes),
+    }
+
+
+def fit_laws(runs: Runs, config: Config) -> tuple[list[Law], list[str]]:
+    """Fits every kind of law to every task and test set.
+
+    Returns:
+      The laws, and notes about what was left out.
+
+    Raises:
+      UserError: No law could be fitted.
+    """
+    options = Options(
+        reference=reference_size(runs.fitted, Options()),
+        robust_scale=config.robust_scale,
+        draws=config.draws,
+        uncertainty=config.uncertainty,
+        seed=config.seed,
+        fixed=config.fixed,
+    )
+    laws: list[Law] = []
+    refusals: list[str] = []
+    for _, _, group in runs.fitted.groups():
+        for kind in config.laws:
+            found, refused = _fit_kind(kind, group, config, options)
+            laws += found
+            refusals += refused
+    if not laws:
+        raise UserError(refusals[0])
+    return laws, [*runs.notes, *refusals]
+
+
+def _fit_kind(
+    kind: str, group: Observations, config: Config, options: Options
+) -> tuple[list[Law], list[str]]:
+    """The laws of one kind, and why there are none where there are none."""
+    try:
+        if kind == "individual":
+            return fit_individual(group, options)
+        if kind == "joint":
+            return [fit_joint(group, options)], []
+        return [fit_approximate(group, config.capacity, options)], []
+    except UserError as error:
+        return [], [str(error)]
+
+
+def coefficients_csv(laws: list[Law]) -> str:
+    """Every coefficient of every law with its error and interval, one a line."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(
+        "kind,task,test_set,metric,form,p,name,value,standard_error,low,high".split(",")
+    )
+    for law in laws:
+        p = law.weightings[0].label if law.kind == "individual" else ""
+        head = [law.kind, law.task, law.test_set, law.metric, law.form, p]
+        for name, value in law.parameters.items():
+            error = law.standard_errors[name]
+            low, high = law.coefficient_interval(name)
+            cells = [held_out.cell(number) for number in (value, error, low, high)]
+            writer.writerow([*head, name, *cells])
+    return buffer.getvalue()

@@ -1,0 +1,45 @@
+"""What is asked of fitted laws."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+
+from models.errors import FieldError
+
+
+@dataclasses.dataclass(frozen=True)
+class Config:
+    """The ``recommend`` section of an experiment file.
+
+    Attributes:
+      n: Non-embedding parameters of the model to train; when null, ten times the
+        largest fitted size.
+      prefer: Weight of each task in the objective; equal when empty.
+      examples: Training examples available for each task; adds proportional and
+        temperature sampling to the comparison.
+      test_set: Whose laws decide; ``in_domain`` or else the first one when null.
+      frontier_sizes: Sizes of the frontier beside ``n``; the smallest and largest
+        fitted ones when empty.
+      points: Mixtures along the frontier.
+      level: Nominal coverage of the intervals.
+    """
+
+    n: float | None = None
+    prefer: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    examples: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    test_set: str | None = None
+    frontier_sizes: tuple[float, ...] = ()
+    points: int = 99
+    level: float = 0.95
+
+    def __post_init__(self) -> None:
+        for name, sizes in (("n", (self.n,)), ("frontier_sizes", self.frontier_sizes)):
+            for size in sizes:
+                if size is not None and not (math.isfinite(size) and size > 0):
+                    raise FieldError(name, f"{size:g}; expected a positive number")
+        if self.points < 2:
+            raise FieldError("points", f"{self.points}; expected 2 or more")
+        if not 0 < self.level < 1:
+            raise FieldError("level", f"{self.level:g}; expected between 0 and 1")
