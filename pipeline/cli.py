@@ -11,12 +11,11 @@ import logging
 import os
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
 
 from components.version import VERSION
 from models.errors import UserError
 from pipeline import experiment_commands, law_commands
-from pipeline.suggestion import suggestion
+from pipeline.command_parser import Formatter, Parser
 
 log = logging.getLogger(__name__)
 
@@ -37,31 +36,18 @@ exit status: 0 done, 2 a mistake in what was asked (one line says which), 1 othe
 """
 
 
-class _Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line, with the nearest valid word."""
-
-    def error(self, message: str) -> NoReturn:
-        raise UserError(f"{message} (see {self.prog} --help)")
-
-    def _check_value(self, action: argparse.Action, value: object) -> None:
-        if action.choices is not None and value not in action.choices:
-            known = [str(choice) for choice in action.choices]
-            hint = suggestion(value, known) or f" (known: {', '.join(known)})"
-            raise argparse.ArgumentError(action, f"unknown {value!r}{hint}")
-
-
 def build_parser() -> argparse.ArgumentParser:
     """The parser with every command; parsed arguments carry a ``handler``."""
-    parser = _Parser(
+    parser = Parser(
         prog="polyscale",
         description=_DESCRIPTION,
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=Formatter,
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"polyscale {VERSION}")
     commands = parser.add_subparsers(
-        dest="command", metavar="COMMAND", title="commands", parser_class=_Parser
+        dest="command", metavar="COMMAND", title="commands", parser_class=Parser
     )
     experiment_commands.add(commands)
     law_commands.add(commands)

@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pipeline.command_parser import add_command
+
 if TYPE_CHECKING:
     from pipeline.steps import Context
 
@@ -57,12 +59,12 @@ def add(commands: argparse._SubParsersAction) -> None:
     plan = _add(commands, "plan", "sizes, trials, FLOPs and time of a sweep", _PLAN)
     plan.add_argument(
         "--gflops", type=float, default=None, metavar="X",
-        help="sustained training speed to estimate the time with, in GFLOP/s a device "
-        "(default: what small models reach on one core of a laptop)",
+        help="sustained training speed of one job, in GFLOP/s, to estimate the time "
+        "with (default: what small models reach on one core of a laptop)",
     )  # fmt: skip
     plan.add_argument(
-        "--jobs", type=int, default=1, metavar="N",
-        help="trials that run at the same time (default: 1)",
+        "--jobs", type=int, default=None, metavar="N",
+        help="trials that run at the same time (default: the cores of this machine)",
     )  # fmt: skip
     plan.add_argument("--json", action="store_true", help="for a program to read")
     plan.set_defaults(handler=_handle_plan)
@@ -71,13 +73,7 @@ def add(commands: argparse._SubParsersAction) -> None:
 def _add(
     commands: argparse._SubParsersAction, name: str, summary: str, text: str
 ) -> argparse.ArgumentParser:
-    parser = commands.add_parser(
-        name,
-        help=summary,
-        description=text,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+    parser = add_command(commands, name, summary, text)
     parser.add_argument(
         "experiment", metavar="EXPERIMENT.yaml",
         help="an experiment file, or the name of a shipped one (quickstart)",

@@ -54,8 +54,8 @@ class Step:
 def _ingest(context: Context) -> Manifest:
     return ingest.run(
         context.experiment.ingest,
+        base=context.root,
         tasks=context.experiment.tasks,
-        root=context.root,
         output=context.place("ingest"),
     )
 
@@ -63,8 +63,8 @@ def _ingest(context: Context) -> Manifest:
 def _tokenize(context: Context) -> Manifest:
     return tokenize.run(
         context.experiment.tokenize,
-        tasks=context.experiment.tasks,
         ingest=context.place("ingest"),
+        tasks=context.experiment.tasks,
         output=context.place("tokenize"),
     )
 
@@ -91,7 +91,7 @@ def _evaluate(context: Context) -> Manifest:
 def _fit(context: Context) -> Manifest:
     return fit.run(
         context.experiment.fit,
-        evaluate=context.place("evaluate"),
+        table=context.place("evaluate"),
         output=context.place("fit"),
     )
 
@@ -99,7 +99,7 @@ def _fit(context: Context) -> Manifest:
 def _recommend(context: Context) -> Manifest:
     return recommend.run(
         context.experiment.recommend,
-        fit=context.place("fit"),
+        laws=context.place("fit"),
         output=context.place("recommend"),
     )
 

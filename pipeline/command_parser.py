@@ -1,0 +1,44 @@
+"""What every command's parser has in common: how it explains and how it refuses."""
+
+from __future__ import annotations
+
+import argparse
+from typing import NoReturn
+
+from models.errors import UserError
+from pipeline.suggestion import suggestion
+
+
+class Formatter(argparse.RawDescriptionHelpFormatter):
+    """Keeps the line breaks of our texts and gives long option names their room."""
+
+    def __init__(self, prog: str):
+        super().__init__(prog, max_help_position=30, width=88)
+        # argparse forgets the indentation of sub-commands when it sizes the column.
+        self._action_max_length = 15
+
+
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line, with the nearest valid word."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UserError(f"{message} (see {self.prog} --help)")
+
+    def _check_value(self, action: argparse.Action, value: object) -> None:
+        if action.choices is not None and value not in action.choices:
+            known = [str(choice) for choice in action.choices]
+            hint = suggestion(value, known) or f" (known: {', '.join(known)})"
+            raise argparse.ArgumentError(action, f"unknown {value!r}{hint}")
+
+
+def add_command(
+    commands: argparse._SubParsersAction, name: str, summary: str, text: str
+) -> argparse.ArgumentParser:
+    """Adds a command with its line in the overview and its own explanation."""
+    return commands.add_parser(
+        name,
+        help=summary,
+        description=text,
+        formatter_class=Formatter,
+        allow_abbrev=False,
+    )
