@@ -62,6 +62,7 @@ def read(path: Path, metric: str = "loss") -> list[Line]:
     if not lines:
         raise UserError(f"{file}: no rows; expected one row a run, task and test set")
     _check_unique(lines)
+    _derive_mixtures(lines)
     return lines
 
 
@@ -208,6 +209,16 @@ def _mixture(line: Line, own: bool = True) -> dict[str, float] | None:
             f"{line['task']} {weight:g}; expected the same weight"
         )
     return mixture
+
+
+def _derive_mixtures(lines: Sequence[Line]) -> None:
+    """Completes mixtures from p where a table has two tasks and no mixture."""
+    tasks = list(dict.fromkeys(line["task"] for line in lines))
+    if len(tasks) != 2 or any(line["mixture"] for line in lines):
+        return
+    for line in lines:
+        rest = round(1.0 - line["p"], 12)
+        line["mixture"] = {t: line["p"] if t == line["task"] else rest for t in tasks}
 
 
 def _check_unique(lines: Sequence[Line]) -> None:

@@ -110,7 +110,6 @@ def conclude(
     best = best_of(bound, y, starts, scale=scale)
     known = spread(bound, y, best.theta, scale=scale, free=free)
     values, _ = bound.evaluate(best.theta[None])
-    fixed = tuple(name for name, kept in zip(form.names, free, strict=True) if not kept)
     return Law(
         kind=kind,
         task=str(runs.task[0]),
@@ -130,13 +129,13 @@ def conclude(
         },
         warnings=diagnostics.warnings(bound, best, known, runs, weightings, y),
         draws=_draws(bound, y, best.theta, known.residual_sd, known.dof, options),
-        fixed=fixed,
-        undetermined=tuple(
-            name
-            for name, lost in zip(form.names, known.undetermined, strict=True)
-            if lost
-        ),
+        fixed=_names(form, ~free),
+        undetermined=_names(form, known.undetermined),
     )
+
+
+def _names(form: Form, chosen: np.ndarray) -> tuple[str, ...]:
+    return tuple(form.names[k] for k in np.flatnonzero(chosen))
 
 
 def _bounded(form: Form, options: Options, where: str) -> tuple[_Fixed, np.ndarray]:

@@ -13,6 +13,7 @@ from models.laws import capacity as capacities
 from models.laws.capacity_law import CapacityLaw
 from models.laws.grouped import GroupedPowerLaw
 from models.laws.observations import Weighting
+from models.laws.printing import law_text
 from models.laws.solver import Array
 from models.laws.uncertainty import delta_variance, t_factor
 
@@ -277,8 +278,6 @@ class Law:
         return index
 
     def __str__(self) -> str:
-        from models.laws.printing import law_text
-
         return law_text(self)
 
 

@@ -143,10 +143,11 @@ def observations(
     given = [None] * rows if mixture is None else list(mixture)
     tasks, shares = _shares(list(task), own, given)
     unknown = np.full(rows, np.nan)
+    trial = trial or [f"row{k + 1}" for k in range(rows)]
     columns = {
         "task": np.asarray(task, dtype=str),
         "test_set": np.asarray(test_set or ["in_domain"] * rows, dtype=str),
-        "trial": np.asarray(trial or [f"row{i + 1}" for i in range(rows)], dtype=str),
+        "trial": np.asarray(trial, dtype=str),
         "size": np.asarray(size or [f"{v:.4g}" for v in sizes], dtype=str),
         "n": sizes,
         "p": own,
@@ -155,13 +156,17 @@ def observations(
         "n_enc": unknown if n_enc is None else np.asarray(n_enc, float),
         "n_dec": unknown if n_dec is None else np.asarray(n_dec, float),
     }
+    _check_lengths(columns, rows)
+    return Observations(tasks=tasks, shares=shares, metric=metric, **columns)
+
+
+def _check_lengths(columns: Mapping[str, NDArray], rows: int) -> None:
     for name, column in columns.items():
         if column.shape != (rows,):
             raise UserError(
-                f"column {name}: {column.shape} values for {rows} rows; "
-                "every column needs one value a row"
+                f"column {name}: shape {column.shape} for {rows} rows; every column "
+                "needs one value a row"
             )
-    return Observations(tasks=tasks, shares=shares, metric=metric, **columns)
 
 
 def _shares(

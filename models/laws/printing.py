@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
-from models.laws.law import Law
+if TYPE_CHECKING:
+    from models.laws.law import Law
 
 EQUATIONS = {
     ("individual", "none"): "L = beta (n/n0)^-alpha + Linf   [M] eq. 6",

@@ -82,11 +82,11 @@ class Best:
 def soft_l1(residuals: Array, scale: float) -> tuple[Array, Array, Array]:
     """Cost terms, and the weights of the gradient and of the curvature.
 
-    ``scale**2 * (sqrt(1 + (r / scale)**2) - 1)``: half a square for small
-    residuals, linear for outliers ([N] App. I).
+    ``scale**2 (sqrt(1 + (r / scale)**2) - 1)``, without its cancellation: half a
+    square for small residuals, linear for outliers ([N] App. I).
     """
     root = np.sqrt(1.0 + (residuals / scale) ** 2)
-    return scale**2 * (root - 1.0), 1.0 / root, root**-3
+    return residuals**2 / (root + 1.0), 1.0 / root, root**-3
 
 
 def minimize(

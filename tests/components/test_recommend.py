@@ -1,0 +1,88 @@
+"""``recommend`` from a law file to a frontier and weights."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from components import fit, recommend
+from components.recommend.config import Config
+from components.recommend.decision import recommendation_text, trade_off_laws
+from models.errors import FieldError, UserError
+from models.laws import recommend as recommend_weights
+
+
+@pytest.fixture(name="laws", scope="module")
+def _laws(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("laws")
+    rng = np.random.default_rng(3)
+    with open(folder / "runs.csv", "w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["task", "n", "p", "loss"])
+        for n in (2e6, 5e6, 1.1e7, 3e7, 8e7):
+            for p in (0.1, 0.25, 0.5, 0.8, 0.95):
+                for task, own, floor in (("en-de", p, 1.3), ("en-zh", 1 - p, 1.7)):
+                    f = own + 0.3 * own * (1 - own)
+                    value = 0.9 * (f * n / 1e6) ** -0.3 + floor
+                    noisy = value + 0.002 * rng.standard_normal()
+                    writer.writerow([task, n, own, noisy])
+    config = fit.Config(draws=100)
+    fit.run(config, table=folder / "runs.csv", output=folder / "fit")
+    return folder / "fit"
+
+
+def test_frontier_and_weights_are_written(laws: Path, tmp_path: Path) -> None:
+    config = Config(n=1e9, points=19, prefer={"en-de": 2, "en-zh": 1})
+    recommend.run(config, laws=laws, output=tmp_path / "recommend")
+    with open(tmp_path / "recommend" / "frontier.csv", newline="") as file:
+        lines = list(csv.DictReader(file))
+    assert {float(line["n"]) for line in lines} == {2e6, 8e7, 1e9}
+    assert len(lines) == 3 * 19 * 2
+    for line in lines:
+        assert float(line["low"]) <= float(line["loss"]) <= float(line["high"])
+    record = json.loads((tmp_path / "recommend" / "recommendation.json").read_text())
+    assert sum(record["weights"].values()) == pytest.approx(1)
+    assert record["weights"]["en-de"] > 0.55
+    low, high = record["weight_intervals"]["en-de"]
+    assert low <= record["weights"]["en-de"] <= high
+    assert record["alternatives"][0]["name"] == "uniform"
+    assert record["alternatives"][0]["exceeds_uncertainty"] is True
+
+
+def test_the_text_says_what_is_gained(laws: Path) -> None:
+    known = trade_off_laws(laws)
+    sizes = {"en-de": 5e6, "en-zh": 2e5}
+    text = recommendation_text(recommend_weights(known, 1e9, examples=sizes))
+    for part in ("weight 0.", "proportional", "temperature 5", "weights by"):
+        assert part in text
+
+
+def test_questions_that_cannot_be_answered_are_refused(
+    laws: Path, tmp_path: Path
+) -> None:
+    def ask(config: Config, source: Path = laws) -> None:
+        recommend.run(config, laws=source, output=tmp_path / "out")
+
+    with pytest.raises(UserError, match="prefer: unknown task en-fr"):
+        ask(Config(prefer={"en-fr": 1}))
+    with pytest.raises(UserError, match="no law of test set news; it has in_domain"):
+        ask(Config(test_set="news"))
+    with pytest.raises(UserError, match="no such law file"):
+        ask(Config(), tmp_path / "none.json")
+    with pytest.raises(FieldError, match="n: 0; expected a positive number"):
+        Config(n=0.0)
+    with pytest.raises(FieldError, match="level"):
+        Config(level=95.0)
+
+
+def test_laws_without_a_capacity_function_cannot_recommend(
+    laws: Path, tmp_path: Path
+) -> None:
+    only_joint = fit.Config(laws=("joint",), draws=0)
+    fit.run(only_joint, table=laws.parent / "runs.csv", output=tmp_path / "fit")
+    with pytest.raises(UserError, match="no approximate law"):
+        recommend.run(Config(), laws=tmp_path / "fit", output=tmp_path / "out")
