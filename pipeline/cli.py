@@ -11,13 +11,12 @@ import logging
 import os
 import sys
 from collections.abc import Sequence
+from typing import TextIO
 
 from components.version import VERSION
 from models.errors import UserError
 from pipeline import experiment_commands, law_commands
 from pipeline.command_parser import Formatter, Parser
-
-log = logging.getLogger(__name__)
 
 _DESCRIPTION = """\
 Scaling laws for multilingual translation: train small models on a grid of sizes and
@@ -70,7 +69,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if arguments.command is None:
             parser.print_help()
             return 0
-        _configure_logging(arguments)
+        _configure_logging()
         arguments.handler(arguments)
         sys.stdout.flush()
     except UserError as error:
@@ -87,18 +86,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _configure_logging(arguments: argparse.Namespace) -> None:
-    """Progress goes to stderr, one line each with the time of day."""
-    level = logging.DEBUG if getattr(arguments, "verbose", False) else logging.INFO
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S"))
-    handler.addFilter(_only_ours)
-    root = logging.getLogger()
-    root.handlers[:] = [handler]
-    root.setLevel(level)
+class _ProgressHandler(logging.StreamHandler):
+    """Writes to whatever stderr is at the time, as `print` does."""
+
+    def __init__(self) -> None:
+        logging.Handler.__init__(self)
+        self.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S"))
+
+    @property
+    def stream(self) -> TextIO:
+        return sys.stderr
 
 
-def _only_ours(record: logging.LogRecord) -> bool:
-    """Other packages are heard from WARNING upwards."""
-    ours = record.name.partition(".")[0] in ("components", "models", "pipeline")
-    return ours or record.levelno >= logging.WARNING
+def _configure_logging() -> None:
+    """Our own progress goes to stderr; others are heard from warnings upwards."""
+    for name in ("components", "models", "pipeline"):
+        logger = logging.getLogger(name)
+        logger.handlers[:] = [_ProgressHandler()]
+        logger.setLevel(logging.INFO)

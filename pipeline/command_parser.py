@@ -42,3 +42,23 @@ def add_command(
         formatter_class=Formatter,
         allow_abbrev=False,
     )
+
+
+def positive_number(text: str) -> float:
+    """Type of an option that is a finite number above 0, such as ``1e9``."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a positive number")
+    return value
+
+
+def positive_count(text: str) -> int:
+    """Type of an option that counts something, at least 1."""
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a whole number of at least 1"
+        )
+    return int(text)

@@ -8,8 +8,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from components.ingest.inputs import list_inputs
 from models.errors import FieldError, UserError
 from models.nmt.sizes import get_shape
 from pipeline import grid
@@ -35,6 +37,19 @@ def check(experiment: Experiment) -> None:
     _check_no_twins("train.mixtures", mixtures)
     _check_no_twins("train.seeds", experiment.train.seeds)
     _check_held_out(experiment, mixtures)
+    _check_data(experiment)
+
+
+def check_files(experiment: Experiment, base: Path) -> None:
+    """Raises ``UserError`` unless there is text to read for every task.
+
+    Not part of `check`: a sweep can be planned where its data is not.
+
+    Args:
+      experiment: The experiment.
+      base: Folder that relative paths start from: that of the experiment file.
+    """
+    list_inputs(experiment.ingest, base, experiment.tasks)
 
 
 def _check_name(field: str, name: str) -> None:
@@ -112,13 +127,28 @@ def _check_held_out(experiment: Experiment, mixtures: list[grid.Mixture]) -> Non
     if not fitted:
         raise FieldError(field, "every mixture is held out; none is left for the fit")
     remaining = [size for size in sizes if size not in held_out.sizes]
-    if len(remaining) < MIN_FITTED_SIZES:
+    needed = max(1, MIN_FITTED_SIZES - len(experiment.fit.fixed))
+    if len(remaining) < needed:
         raise FieldError(
             "train.sizes",
             f"{len(remaining)} sizes remain for the fit "
-            f"({', '.join(remaining) or 'none'}), a law needs {MIN_FITTED_SIZES}; add "
-            "sizes or hold out fewer (fit.held_out.sizes)",
+            f"({', '.join(remaining) or 'none'}), a law needs {needed}; add sizes, "
+            "hold out fewer (fit.held_out.sizes) or give a coefficient (fit.fixed)",
         )
+
+
+def _check_data(experiment: Experiment) -> None:
+    """Every task that has a weight somewhere has text, if text is the source."""
+    if experiment.ingest.source != "text":
+        return
+    known = experiment.ingest.text
+    for task in experiment.tasks:
+        if task not in known:
+            raise FieldError(
+                f"ingest.text.{task}",
+                "missing; expected a section with source and target, the files of "
+                f"this task{suggestion(task, known)}",
+            )
 
 
 def _check_no_twins(field: str, values: Sequence) -> None:

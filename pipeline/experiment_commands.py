@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipeline.command_parser import add_command
+from pipeline.command_parser import add_command, positive_count, positive_number
 
 if TYPE_CHECKING:
     from pipeline.steps import Context
@@ -58,12 +58,12 @@ def add(commands: argparse._SubParsersAction) -> None:
         step.set_defaults(handler=_handle_step)
     plan = _add(commands, "plan", "sizes, trials, FLOPs and time of a sweep", _PLAN)
     plan.add_argument(
-        "--gflops", type=float, default=None, metavar="X",
+        "--gflops", type=positive_number, default=None, metavar="X",
         help="sustained training speed of one job, in GFLOP/s, to estimate the time "
         "with (default: what small models reach on one core of a laptop)",
     )  # fmt: skip
     plan.add_argument(
-        "--jobs", type=int, default=None, metavar="N",
+        "--jobs", type=positive_count, default=None, metavar="N",
         help="trials that run at the same time (default: the cores of this machine)",
     )  # fmt: skip
     plan.add_argument("--json", action="store_true", help="for a program to read")
@@ -92,7 +92,7 @@ def _add_workdir(parser: argparse.ArgumentParser) -> None:
         help="where the artifacts live (default: runs/<name of the experiment>)",
     )  # fmt: skip
     parser.add_argument(
-        "--jobs", type=int, default=None, metavar="N",
+        "--jobs", type=positive_count, default=None, metavar="N",
         help="processes that may train at once (default: the cores of this machine)",
     )  # fmt: skip
 
@@ -104,21 +104,23 @@ def _context(arguments: argparse.Namespace) -> Context:
 
     path = experiment.find(Path(arguments.experiment))
     loaded = experiment.load(path, arguments.set)
-    check_files(loaded, path)
+    root = path.resolve().parent
+    check_files(loaded, root)
     return Context(
         experiment=loaded,
-        root=path.resolve().parent,
+        root=root,
         workdir=arguments.workdir or Path("runs") / loaded.name,
         jobs=_jobs(arguments.jobs),
     )
 
 
 def _jobs(given: int | None) -> int:
-    from models.errors import UserError
-
-    if given is not None and given < 1:
-        raise UserError(f"--jobs {given}: expected at least 1")
-    return given or len(os.sched_getaffinity(0))
+    """As many jobs as asked for, or as there are cores that we may use."""
+    if given is not None:
+        return given
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _handle_run(arguments: argparse.Namespace) -> None:

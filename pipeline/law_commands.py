@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from models.errors import FieldError, UserError
-from pipeline.command_parser import add_command
+from pipeline.command_parser import add_command, positive_count, positive_number
 
 _FIT = """\
 Scaling laws of any table of runs (CSV or Parquet). Only the columns task, n, p and
@@ -55,7 +55,7 @@ def add(commands: argparse._SubParsersAction) -> None:
     _add_laws(frontier)
     _add_size(frontier, required=True)
     frontier.add_argument(
-        "--points", type=int, default=101, metavar="K",
+        "--points", type=positive_count, default=101, metavar="K",
         help="mixtures along the frontier (default: 101)",
     )  # fmt: skip
     _add_out(frontier, "the CSV to write (default: standard output)")
@@ -137,7 +137,7 @@ def _add_laws(parser: argparse.ArgumentParser) -> None:
 
 def _add_size(parser: argparse.ArgumentParser, *, required: bool) -> None:
     parser.add_argument(
-        "--n", metavar="N", type=_number, required=required, default=None,
+        "--n", metavar="N", type=positive_number, required=required, default=None,
         help="non-embedding parameters of the model, for example 1e9",
     )  # fmt: skip
 
@@ -239,17 +239,6 @@ def parse_weights(option: str, text: str) -> dict[str, float]:
             raise UserError(f"{option} {text}: {task} is named twice")
         weights[task] = value
     return weights
-
-
-def _number(text: str) -> float:
-    """A positive number; a wrong one is a mistake, not a crash further on."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = float("nan")
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a positive number")
-    return value
 
 
 def _deliver(text: str, out: Path | None) -> None:
