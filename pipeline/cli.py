@@ -18,6 +18,8 @@ from models.errors import UserError
 from pipeline import experiment_commands, law_commands
 from pipeline.command_parser import Formatter, Parser
 
+_PACKAGES = ("components", "models", "pipeline")
+
 _DESCRIPTION = """\
 Scaling laws for multilingual translation: train small models on a grid of sizes and
 mixtures, fit how the loss of each language pair depends on both, and read off what a
@@ -87,7 +89,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 class _ProgressHandler(logging.StreamHandler):
-    """Writes to whatever stderr is at the time, as `print` does."""
+    """Our progress and other packages' errors, to whatever stderr is at the time.
+
+    Beam warns about parts that are not installed, and does it through the root
+    logger, which would give itself a second handler: so this one sits at the root.
+    """
 
     def __init__(self) -> None:
         logging.Handler.__init__(self)
@@ -97,10 +103,14 @@ class _ProgressHandler(logging.StreamHandler):
     def stream(self) -> TextIO:
         return sys.stderr
 
+    def filter(self, record: logging.LogRecord) -> bool:
+        ours = record.name.partition(".")[0] in _PACKAGES
+        return ours or record.levelno >= logging.ERROR
+
 
 def _configure_logging() -> None:
-    """Our own progress goes to stderr; others are heard from warnings upwards."""
-    for name in ("components", "models", "pipeline"):
-        logger = logging.getLogger(name)
-        logger.handlers[:] = [_ProgressHandler()]
-        logger.setLevel(logging.INFO)
+    for name in _PACKAGES:
+        logging.getLogger(name).setLevel(logging.INFO)
+    root = logging.getLogger()
+    if not any(isinstance(handler, _ProgressHandler) for handler in root.handlers):
+        root.addHandler(_ProgressHandler())
