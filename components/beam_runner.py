@@ -7,6 +7,7 @@ machine. ``FnApiRunner`` is the same everywhere, so it is the default here.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,16 @@ if TYPE_CHECKING:
 
 DEFAULT = "FnApiRunner"
 _REFUSED = ("DirectRunner", "SwitchingDirectRunner")
+
+
+class _WithoutCloudHint(logging.Filter):
+    """Drops Beam's remark, at import, that BigQuery is not installed."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return "apitools not found" not in str(record.msg)
+
+
+logging.getLogger().addFilter(_WithoutCloudHint())
 
 
 def check(options: Sequence[str], *, field: str = "beam_options") -> None:

@@ -1,4 +1,4 @@
-"""Blocks: the batches of sentence pairs that travel through the Beam graph.
+"""What travels through the Beam graph: blocks of pairs, and of dead letters.
 
 Beam's own cost is about 40 microseconds an element, as much as cleaning a pair,
 so an element is a block of some thousand pairs, kept column by column and
@@ -11,6 +11,7 @@ import dataclasses
 import pickle
 import zlib
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,8 +19,47 @@ _FAST = 1
 _LINE_BITS = 44
 
 
+class Compressed:
+    """A record that pickles, whatever the coder, to compressed columns.
+
+    Not to be changed once made: Beam asks for the bytes of one element several
+    times (to estimate sizes, to write), and gets the same bytes again.
+    """
+
+    _packed: bytes | None = None
+
+    def __reduce__(self):
+        if self._packed is None:
+            columns = tuple(getattr(self, f.name) for f in dataclasses.fields(self))
+            self._packed = zlib.compress(pickle.dumps(columns, protocol=5), _FAST)
+        return _unpack, (type(self), self._packed)
+
+
+def _unpack(kind: type, packed: bytes):
+    record = kind(*pickle.loads(zlib.decompress(packed)))
+    record._packed = packed  # stages pass most elements on as they came
+    return record
+
+
+class Rejected(NamedTuple):
+    """One pair in the dead letters: where it stood, why it fell, what it said."""
+
+    file: int
+    line: int
+    rule: str
+    source: str
+    target: str
+
+
 @dataclasses.dataclass
-class Block:
+class Letters(Compressed):
+    """Dead letters of one task."""
+
+    pairs: list[Rejected]
+
+
+@dataclasses.dataclass
+class Block(Compressed):
     """Accepted pairs of one task, ``n`` of them.
 
     Attributes:
@@ -46,11 +86,6 @@ class Block:
 
     def __len__(self) -> int:
         return len(self.sources)
-
-    def __reduce__(self):
-        """Pickles to compressed columns: what every Beam coder then stores."""
-        columns = tuple(getattr(self, f.name) for f in dataclasses.fields(self))
-        return _unpack, (zlib.compress(pickle.dumps(columns, protocol=5), _FAST),)
 
     @property
     def places(self) -> np.ndarray:
@@ -88,7 +123,3 @@ class Block:
         keys = (np.zeros(0, np.uint64) for _ in range(3))
         places = np.zeros(0, np.uint32), np.zeros(0, np.uint64)
         return cls([], [], *keys, *places, np.zeros(0), [])
-
-
-def _unpack(packed: bytes) -> Block:
-    return Block(*pickle.loads(zlib.decompress(packed)))

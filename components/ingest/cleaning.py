@@ -3,34 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
-from components.ingest.block import Block
+from components.ingest.block import Block, Letters, Rejected
 from components.ingest.keys import pair_keys, sentence_keys
 from components.ingest.lines import Batch
 from components.ingest.repair import repair
 
-INVALID_UTF8 = "invalid_utf8"
+NOT_TEXT = "not_text"
 EMPTY = "empty"
-
-
-class Rejected(NamedTuple):
-    """One pair in the dead letters: where it stood, why it fell, what it said."""
-
-    file: int
-    line: int
-    rule: str
-    source: str
-    target: str
 
 
 def clean(
     batch: Batch,
     rules: Sequence[tuple[str, Callable[[str, str], bool]]],
     seed: int,
-) -> tuple[Block, list[Rejected]]:
+) -> tuple[Block, Letters]:
     """Repairs a batch and asks the rules about each of its pairs.
 
     Args:
@@ -52,20 +41,20 @@ def clean(
         else:
             line = batch.first_line + i
             rejected.append(Rejected(batch.file, line, rule, source, target))
-    return _block(batch, sources, targets, kept, seed), rejected
+    return _block(batch, sources, targets, kept, seed), Letters(rejected)
 
 
-def rejections(
-    block: Block, rule: str, index: np.ndarray | None = None
-) -> list[Rejected]:
+def rejections(block: Block, rule: str, index: np.ndarray | None = None) -> Letters:
     """Pairs of a block as dead letters: all of them, or those at ``index``."""
     part = block if index is None else block.take(index)
     places = zip(part.files.tolist(), part.lines.tolist(), strict=True)
     texts = zip(part.sources, part.targets, strict=True)
-    return [
-        Rejected(file, line, rule, source, target)
-        for (file, line), (source, target) in zip(places, texts, strict=True)
-    ]
+    return Letters(
+        [
+            Rejected(file, line, rule, source, target)
+            for (file, line), (source, target) in zip(places, texts, strict=True)
+        ]
+    )
 
 
 def _reason(
@@ -75,7 +64,7 @@ def _reason(
     rules: Sequence[tuple[str, Callable[[str, str], bool]]],
 ) -> str | None:
     if undecodable:
-        return INVALID_UTF8
+        return NOT_TEXT
     if not source or not target:
         return EMPTY
     for name, rejects in rules:

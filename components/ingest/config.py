@@ -16,7 +16,7 @@ ORIGINS = ("source", "target", "mixed")
 
 
 @dataclasses.dataclass(frozen=True)
-class TestSet:
+class TextTestSet:
     """A test set given as line-aligned files.
 
     Attributes:
@@ -45,7 +45,7 @@ class TextTask:
 
     source: str
     target: str
-    test_sets: Mapping[str, TestSet] = dataclasses.field(default_factory=dict)
+    test_sets: Mapping[str, TextTestSet] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name in self.test_sets:

@@ -22,7 +22,7 @@ import numpy as np
 from apache_beam import pvalue
 
 from components.ingest import splits
-from components.ingest.block import Block
+from components.ingest.block import Block, Letters
 from components.ingest.cleaning import clean, rejections
 from components.ingest.config import Config
 from components.ingest.inputs import SyntheticInput, TextInput
@@ -112,7 +112,7 @@ def _write_dead_letters(
     buckets: Sequence[str],
     rejected: Sequence[beam.PCollection],
 ) -> beam.PCollection:
-    none = pipeline | "No letters" >> beam.Create([(b, []) for b in buckets])
+    none = pipeline | "No letters" >> beam.Create([(b, Letters([])) for b in buckets])
     letters = (
         rejected
         | "Rejected" >> beam.Flatten()
@@ -157,7 +157,7 @@ class Clean(beam.DoFn):
         block, rejected = clean(batch, self._rules if own else (), self._config.seed)
         counted = (batch.task, batch.split, READ), len(batch.sources)
         yield pvalue.TaggedOutput("counts", counted)
-        if rejected:
+        if rejected.pairs:
             yield pvalue.TaggedOutput("rejected", (batch.task, rejected))
         if batch.split == IN_DOMAIN:
             yield pvalue.TaggedOutput(IN_DOMAIN, (batch.task, block))

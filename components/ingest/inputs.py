@@ -11,6 +11,8 @@ from components.ingest.synthetic import check_tasks
 from components.text_shards import IN_DOMAIN, TRAIN
 from models.errors import UserError
 
+_UNREADABLE = (".zip", ".tar", ".tgz", ".zst", ".7z", ".tmx", ".parquet")
+
 
 @dataclasses.dataclass(frozen=True)
 class TextInput:
@@ -133,6 +135,11 @@ def _paired(
 
 def _match(where: str, pattern: str, base: Path) -> list[Path]:
     path = base / pattern
+    if path.suffix in _UNREADABLE:
+        raise UserError(
+            f"{where}: {pattern}: {path.suffix} files cannot be read; "
+            "expected plain text, gz, bz2 or xz"
+        )
     if path.is_dir():
         raise UserError(f"{where}: {path} is a folder, expected a file or a glob")
     if path.is_file():

@@ -1,4 +1,4 @@
-"""Reading line-aligned files in batches, through Beam's file systems.
+"""Reading line-aligned files in batches.
 
 Lines end at a line feed and nowhere else: U+2028, U+0085 or a form feed inside a
 sentence does not split it, and the carriage return of a CRLF file is white space
@@ -8,12 +8,9 @@ that the repair strips.
 from __future__ import annotations
 
 import dataclasses
-import zlib
 from collections.abc import Iterator
-from typing import BinaryIO
 
-from apache_beam.io.filesystems import FileSystems
-
+from components.ingest.compression import chunks
 from components.ingest.inputs import SyntheticInput, TextInput
 from components.ingest.repair import decode
 from components.ingest.synthetic import SyntheticConfig, generate
@@ -21,7 +18,6 @@ from components.text_shards import IN_DOMAIN
 from models.errors import UserError
 
 BATCH = 4096
-_CHUNK_BYTES = 1 << 20
 _MARK = b"\xef\xbb\xbf"
 
 
@@ -36,7 +32,7 @@ class Batch:
       first_line: Line of the first pair, from 1.
       sources: Source sides.
       targets: Target sides.
-      undecodable: Positions of pairs with a side that is not UTF-8.
+      undecodable: Positions of pairs with a side that is not text.
       nats: -ln P(target | source) of each pair, or None.
       origins: Original language of each pair, or None.
     """
@@ -113,35 +109,24 @@ def read_text(entry: TextInput, file: int) -> Iterator[Batch]:
 
 
 def line_batches(path: str) -> Iterator[list[bytes]]:
-    """The lines of a file, `BATCH` at a time; gz, bz2 and zst by their endings.
+    """The lines of a file, `BATCH` at a time, without a byte-order mark.
 
     Raises:
-      UserError: The file ends in the middle of its compressed stream.
+      UserError: The file cannot be read to its end.
     """
-    read, rest, lines = 0, b"", []
-    with FileSystems.open(path) as file:
-        while chunk := _next_chunk(file, path, read):
-            chunk = rest + (chunk.removeprefix(_MARK) if read == 0 else chunk)
-            *complete, rest = chunk.split(b"\n")
-            read += len(complete) or 1
-            lines += complete
-            while len(lines) >= BATCH:
-                yield lines[:BATCH]
-                del lines[:BATCH]
+    rest, lines, first = b"", [], True
+    for chunk in chunks(path):
+        chunk = rest + (chunk.removeprefix(_MARK) if first else chunk)
+        *complete, rest = chunk.split(b"\n")
+        first = False
+        lines += complete
+        while len(lines) >= BATCH:
+            yield lines[:BATCH]
+            del lines[:BATCH]
     if rest:
         lines.append(rest)
     if lines:
         yield lines
-
-
-def _next_chunk(file: BinaryIO, path: str, read: int) -> bytes:
-    try:
-        return file.read(_CHUNK_BYTES)
-    except (OSError, EOFError, zlib.error) as error:
-        raise UserError(
-            f"{path}: cannot be read beyond line {read}: {error}; "
-            "the file is damaged or not what its name says"
-        ) from error
 
 
 def _origins(entry: TextInput) -> list[str] | str:

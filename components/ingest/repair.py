@@ -21,12 +21,15 @@ def decode(lines: Sequence[bytes]) -> tuple[list[str], list[int]]:
 
     Returns:
       The text of every line, bytes that are no UTF-8 shown as ``\\xNN``, and the
-      positions of the lines that had such bytes.
+      positions of the lines that are not text: they have such bytes, or NUL, as
+      UTF-16 and binary files do.
     """
-    try:
-        return b"\n".join(lines).decode().split("\n") if lines else [], []
-    except UnicodeDecodeError:
-        pass
+    joined = b"\n".join(lines)
+    if b"\0" not in joined:
+        try:
+            return joined.decode().split("\n") if lines else [], []
+        except UnicodeDecodeError:
+            pass  # which of them, the loop below finds out
     texts, bad = [], []
     for position, line in enumerate(lines):
         try:
@@ -34,6 +37,9 @@ def decode(lines: Sequence[bytes]) -> tuple[list[str], list[int]]:
         except UnicodeDecodeError:
             texts.append(line.decode(errors="backslashreplace"))
             bad.append(position)
+        else:
+            if b"\0" in line:
+                bad.append(position)
     return texts, bad
 
 

@@ -131,9 +131,9 @@ class Repeated:
 class Rules:
     """The rules in the order they are asked; the first that rejects is the reason.
 
-    Not listed, because nothing can go on without them: ``invalid_utf8`` (a line
-    that is not UTF-8), ``empty`` (a side without text), and, after the rules,
-    ``duplicate``, ``overlaps_test`` and ``held_out``.
+    Not listed, because nothing can go on without them: ``not_text`` (a side that
+    is not UTF-8 or has NUL bytes) and ``empty`` (a side without text) before the
+    rules; ``duplicate``, ``overlaps_test`` and ``held_out`` after them.
     """
 
     too_long: TooLong | None = TooLong()

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 from apache_beam.io.filesystems import FileSystems
 
-from components.ingest.block import Block
-from components.ingest.cleaning import Rejected
+from components.ingest.block import Block, Letters, Rejected
 from components.ingest.inputs import SyntheticInput, TextInput
 from components.text_shards import TRAIN, shard_bytes, shard_name
 
@@ -56,12 +55,10 @@ class Sinks:
         self._write(task, name, shard_bytes(_records(block)))
         return (task, split, ACCEPTED), len(block)
 
-    def dead_letters(
-        self, key: str, parts: Iterable[list[Rejected]]
-    ) -> Iterator[Counted]:
+    def dead_letters(self, key: str, parts: Iterable[Letters]) -> Iterator[Counted]:
         """Writes one shard of dead letters, in the order they were read."""
         task, index = parse_bucket(key)
-        letters = sorted(letter for part in parts for letter in part)
+        letters = sorted(letter for part in parts for letter in part.pairs)
         name = shard_name(task, index, self.shards)
         records = (self._dead_letter(task, letter) for letter in letters)
         self._write(DEAD_LETTERS, name, shard_bytes(records))
@@ -72,15 +69,15 @@ class Sinks:
             yield (task, split, rule), count
 
     def dead_letter_buckets(
-        self, task: str, letters: Iterable[Rejected]
-    ) -> Iterator[tuple[str, list[Rejected]]]:
+        self, task: str, letters: Letters
+    ) -> Iterator[tuple[str, Letters]]:
         """Sends dead letters to their shards."""
         found: dict[int, list[Rejected]] = {}
-        for letter in letters:
+        for letter in letters.pairs:
             index = (letter.file + letter.line // _LINES_TOGETHER) % self.shards
             found.setdefault(index, []).append(letter)
         for index, part in found.items():
-            yield bucket(task, index), part
+            yield bucket(task, index), Letters(part)
 
     def _dead_letter(self, task: str, letter: Rejected) -> dict[str, Any]:
         file = self.inputs[letter.file].name

@@ -42,15 +42,25 @@ def run(
         manifest.write_atomically(directory / COUNTS, text + "\n")
         return counts
 
-    described = manifest.plain(config)
-    del described["beam_options"]  # the engine does not change the result
     return manifest.complete(
         "ingest",
         output,
-        config={"tasks": sorted(tasks), **described},
+        config=_described(config, tasks),
         inputs=files_of(inputs),
         make=make,
     )
+
+
+def _described(config: Config, tasks: tuple[str, ...]) -> dict[str, Any]:
+    """What the result is a function of: not the engine, nor the unused source."""
+    described = manifest.plain(config)
+    del described["beam_options"]
+    if config.source == "text":
+        del described["synthetic"]
+        described["text"] = {task: described["text"][task] for task in sorted(tasks)}
+    else:
+        del described["text"]
+    return {"tasks": sorted(tasks), **described}
 
 
 def summarise(

@@ -40,7 +40,7 @@ class Config:
     sentences: int = 20_000
     source_length: int = 64
     target_length: int = 64
-    open_rows: int = 32
+    open_rows: int = 16
     beam_options: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:

@@ -122,7 +122,7 @@ def lay_out(
     return laid_out, laid_segments, laid_positions
 
 
-@dataclasses.dataclass(slots=True)
+@dataclasses.dataclass(slots=True, eq=False)
 class _OpenRow:
     """A row that may take more pairs: its number and what it holds."""
 

@@ -1,0 +1,352 @@
+"""The whole ingest step on small text, with real Beam."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from components import ingest
+from components.ingest.config import SyntheticConfig, TextTask, TextTestSet
+from components.ingest.keys import comparable
+from components.ingest.rules import Rules, TooLong
+from components.text_shards import read_shard, split_shards, splits
+from models.errors import FieldError, UserError
+
+TASKS = ("en-de", "en-fr")
+
+
+def write(path: Path, lines: list[str]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+def a_corpus(base: Path, seed: int = 0) -> dict[str, int]:
+    """Two tasks whose sources overlap, with repeated sources and repeated pairs."""
+    rng = random.Random(seed)
+    words = [f"w{i}" for i in range(60)]
+    sources = [" ".join(rng.choices(words, k=rng.randint(2, 6))) for _ in range(400)]
+    read = {}
+    for task in TASKS:
+        language = task[-2:]
+        pairs = []
+        for source in rng.sample(sources, 300):
+            for _ in range(rng.choice([1, 1, 1, 2, 3])):
+                translated = [f"{language}{word[1:]}" for word in source.split()]
+                rng.shuffle(translated)
+                pairs.append((source, " ".join(translated)))
+        pairs += rng.sample(pairs, 25)
+        pairs += [(s.upper() + "!", f"{t}.") for s, t in rng.sample(pairs, 25)]
+        pairs += [("", "nothing"), ("far " * 40, "weit"), ("go", "x " * 40)]
+        rng.shuffle(pairs)
+        write(base / f"{task}.en", [source for source, _ in pairs])
+        write(base / f"{task}.xx", [target for _, target in pairs])
+        read[task] = len(pairs)
+    return read
+
+
+def a_config(**options) -> ingest.Config:
+    settings = {
+        "source": "text",
+        "text": {task: TextTask(f"{task}.en", f"{task}.xx") for task in TASKS},
+        "rules": Rules(too_long=TooLong(100)),
+        "test_sentences": 20,
+        "shards": 3,
+    }
+    return ingest.Config(**{**settings, **options})
+
+
+def pairs_of(output: Path, task: str, split: str) -> list[tuple[str, str]]:
+    return [
+        (record["source"], record["target"])
+        for path in split_shards(output / task, split)
+        for record in read_shard(path)
+    ]
+
+
+def dead_letters(output: Path, task: str) -> list[dict]:
+    paths = split_shards(output / "dead_letters", task)
+    return [record for path in paths for record in read_shard(path)]
+
+
+def all_bytes(output: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(output).as_posix(): path.read_bytes()
+        for path in sorted(output.rglob("*"))
+        if path.is_file() and path.name != "manifest.json"
+    }
+
+
+def sides(pairs: list[tuple[str, str]]) -> set[str]:
+    return set(comparable([text for pair in pairs for text in pair]))
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> tuple[Path, dict[str, int]]:
+    base = tmp_path_factory.mktemp("text")
+    read = a_corpus(base)
+    ingest.run(a_config(), base=base, tasks=TASKS, output=base / "ingest")
+    return base, read
+
+
+def test_every_pair_read_is_accepted_or_a_dead_letter(made):
+    base, read = made
+    counts = json.loads((base / "ingest" / "counts.json").read_text())
+    for task in TASKS:
+        row = counts[task]
+        train = pairs_of(base / "ingest", task, "train")
+        test = pairs_of(base / "ingest", task, "in_domain")
+        letters = dead_letters(base / "ingest", task)
+        assert row["read"] == read[task] == len(train) + len(test) + len(letters)
+        assert (row["train"], row["test"]) == (len(train), {"in_domain": 20})
+        assert row["accepted"] == len(train) + 20
+        assert sum(row["rejected"].values()) == len(letters)
+        assert {"duplicate", "overlaps_test", "empty", "too_long"} <= set(
+            row["rejected"]
+        )
+        assert len(set(train)) == len(train)
+
+
+def test_a_dead_letter_says_where_and_why(made):
+    base, _ = made
+    lines = (base / "en-de.en").read_text().split("\n")
+    letters = dead_letters(base / "ingest", "en-de")
+    for letter in letters:
+        assert letter["file"] == "en-de.en"
+        assert " ".join(lines[letter["line"] - 1].split()) == letter["source"]
+    empty = [letter for letter in letters if letter["rule"] == "empty"]
+    assert [(letter["source"], letter["target"]) for letter in empty] == [
+        ("", "nothing")
+    ]
+
+
+def test_no_side_of_a_test_sentence_is_in_any_training_data(made):
+    base, _ = made
+    trained = set().union(
+        *(sides(pairs_of(base / "ingest", task, "train")) for task in TASKS)
+    )
+    for task in TASKS:
+        tested = pairs_of(base / "ingest", task, "in_domain")
+        assert not sides(tested) & trained
+        assert len(set(comparable([source for source, _ in tested]))) == 20
+
+
+def test_bytes_do_not_depend_on_order_of_lines_or_workers(made, tmp_path):
+    base, _ = made
+    first = all_bytes(base / "ingest")
+    assert len(first) == 1 + 2 * (1 + 3 + 3)
+    pieces = tmp_path / "pieces"
+    for task in TASKS:
+        for side in ("en", "xx"):
+            lines = (base / f"{task}.{side}").read_text().splitlines()
+            write(pieces / f"{task}.1.{side}", lines[200:])
+            write(pieces / f"{task}.2.{side}", lines[:200])
+    text = {task: TextTask(f"{task}.?.en", f"{task}.?.xx") for task in TASKS}
+    config = a_config(text=text, beam_options=("--direct_num_workers=2",))
+    ingest.run(config, base=pieces, tasks=TASKS, output=tmp_path / "ingest")
+    second = all_bytes(tmp_path / "ingest")
+    kept = [name for name in first if "dead_letters" not in name]
+    assert {name: second[name] for name in kept} == {name: first[name] for name in kept}
+
+
+def test_another_seed_is_another_split(made, tmp_path):
+    base, _ = made
+    ingest.run(a_config(seed=9), base=base, tasks=TASKS, output=tmp_path / "ingest")
+    assert pairs_of(tmp_path / "ingest", "en-de", "in_domain") != pairs_of(
+        base / "ingest", "en-de", "in_domain"
+    )
+
+
+def test_with_a_share_nothing_moves_when_data_is_added(tmp_path):
+    a_corpus(tmp_path)
+    config = a_config(test_share=0.2, test_sentences=15)
+    ingest.run(config, base=tmp_path, tasks=("en-de",), output=tmp_path / "old")
+    for side in ("en", "xx"):
+        lines = (tmp_path / f"en-de.{side}").read_text().splitlines()
+        write(tmp_path / f"en-de.{side}", lines + [f"new {i}" for i in range(300)])
+    ingest.run(config, base=tmp_path, tasks=("en-de",), output=tmp_path / "new")
+    old_test = pairs_of(tmp_path / "old", "en-de", "in_domain")
+    new_test = pairs_of(tmp_path / "new", "en-de", "in_domain")
+    old_train = pairs_of(tmp_path / "old", "en-de", "train")
+    new_train = pairs_of(tmp_path / "new", "en-de", "train")
+    assert old_test != new_test
+    assert not set(old_test) & set(new_train)
+    assert not set(new_test) & set(old_train)
+    counts = json.loads((tmp_path / "old" / "counts.json").read_text())
+    assert counts["en-de"]["rejected"]["held_out"] > 0
+
+
+def test_a_named_test_set_stays_whole_and_out_of_training(made, tmp_path):
+    base, _ = made
+    train = pairs_of(base / "ingest", "en-fr", "train")
+    news = [
+        ("brand new", "tout neuf"),
+        (train[0][0] + "?", "autre"),
+        ("2", train[5][1]),
+    ]
+    news += [("brand new", "tout neuf")]
+    write(base / "news.en", [source for source, _ in news])
+    write(base / "news.fr", [target for _, target in news])
+    write(base / "news.origin", ["en", "fr", "mixed", "en"])
+    tests = {"news": TextTestSet("news.en", "news.fr", origin="news.origin")}
+    text = {
+        "en-de": TextTask("en-de.en", "en-de.xx"),
+        "en-fr": TextTask("en-fr.en", "en-fr.xx", test_sets=tests),
+    }
+    output = tmp_path / "ingest"
+    ingest.run(a_config(text=text), base=base, tasks=TASKS, output=output)
+    assert splits(output / "en-fr") == ["train", "in_domain", "news"]
+    records = list(read_shard(split_shards(output / "en-fr", "news")[0]))
+    assert [(r["source"], r["target"]) for r in records] == news
+    assert [r["origin"] for r in records] == ["source", "target", "mixed", "source"]
+    for task in TASKS:
+        assert not sides(news) & sides(pairs_of(output, task, "train"))
+
+
+def test_synthetic_text_keeps_its_entropy_and_its_guarantees(tmp_path):
+    synthetic = SyntheticConfig(train_sentences=600, test_sentences=80, nouns=8)
+    config = ingest.Config(synthetic=synthetic, shards=2)
+    output = tmp_path / "ingest"
+    manifest = ingest.run(config, base=tmp_path, tasks=TASKS, output=output)
+    for task in TASKS:
+        counts = manifest.counts[task]
+        assert counts["read"] == 680
+        records = list(read_shard(split_shards(output / task, "in_domain")[0]))
+        assert all(record["nats"] > 0 for record in records)
+        assert len(records) == counts["test"]["in_domain"] > 40
+        tested = pairs_of(output, task, "in_domain")
+        assert len({source for source, _ in tested}) == len(tested)
+        assert not sides(tested) & sides(pairs_of(output, task, "train"))
+
+
+def test_a_current_artifact_is_not_made_again(made, caplog):
+    base, _ = made
+    before = (base / "ingest" / "manifest.json").stat().st_mtime_ns
+    options = {"beam_options": ("--direct_num_workers=1",)}
+    again = a_config(**options, synthetic=SyntheticConfig(seed=8))
+    ingest.run(again, base=base, tasks=TASKS, output=base / "ingest")
+    assert (base / "ingest" / "manifest.json").stat().st_mtime_ns == before
+
+
+def test_windows_files_byte_order_marks_and_odd_lines(tmp_path):
+    sources = [f"sentence number {i}" for i in range(40)]
+    targets = [f"Satz Nummer {i}" for i in range(40)]
+    sources[0] = "\ufeff" + sources[0]
+    sources[7] = "two\u2028halves\u0085of\x0cone"
+    text = "\r\n".join(sources)
+    (tmp_path / "a.en").write_bytes(text.encode())
+    encoded = [target.encode() for target in targets]
+    encoded[3], encoded[9] = "grün".encode("latin-1"), b"nul\0byte"
+    (tmp_path / "a.de.gz").write_bytes(gzip.compress(b"\n".join(encoded) + b"\n"))
+    config = a_config(text={"en-de": TextTask("a.en", "a.de.gz")}, test_sentences=5)
+    output = tmp_path / "ingest"
+    ingest.run(config, base=tmp_path, tasks=("en-de",), output=output)
+    pairs = dict(
+        pairs_of(output, "en-de", "train") + pairs_of(output, "en-de", "in_domain")
+    )
+    assert len(pairs) == 38
+    assert pairs["sentence number 0"] == "Satz Nummer 0"
+    assert pairs["two halves of one"] == "Satz Nummer 7"
+    letters = dead_letters(output, "en-de")
+    assert [(x["line"], x["rule"]) for x in letters] == [
+        (4, "not_text"),
+        (10, "not_text"),
+    ]
+    assert letters[0]["target"] == "gr\\xfcn"
+
+
+def broken(base: Path, name: str) -> tuple[str, str]:
+    """Two files in the way of ``name``, for the test below."""
+    lines = [f"line {i}" for i in range(5000)]
+    write(base / "a.en", lines)
+    write(base / "a.de", lines)
+    if name == "misaligned":
+        write(base / "a.de", lines[:-2])
+    elif name == "empty":
+        (base / "a.en").write_bytes(b"")
+        (base / "a.de").write_bytes(b"")
+    elif name == "cut off":
+        whole = gzip.compress("\n".join(lines).encode())
+        (base / "a.de.gz").write_bytes(whole[: len(whole) // 2])
+        return "a.en", "a.de.gz"
+    elif name == "not gzip":
+        write(base / "a.de.gz", lines)
+        return "a.en", "a.de.gz"
+    elif name == "folder":
+        (base / "a").mkdir()
+        return "a.en", "a"
+    elif name == "missing":
+        return "a.en", "b.de"
+    elif name == "same file":
+        return "a.en", "../text/a.en"
+    elif name == "uneven globs":
+        write(base / "b.en", lines)
+        return "*.en", "*.de"
+    elif name == "utf-16":
+        (base / "a.de").write_bytes("\n".join(lines).encode("utf-16"))
+    elif name == "few":
+        write(base / "a.en", lines[:30])
+        write(base / "a.de", lines[:30])
+    elif name == "archive":
+        return "a.en", "a.zip"
+    return "a.en", "a.de"
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("misaligned", r"a\.en has 5000 lines, .*a\.de has 4998"),
+        ("empty", r"a\.en: the file is empty"),
+        ("cut off", r"a\.de\.gz: cannot be read beyond byte .* damaged"),
+        ("not gzip", r"a\.de\.gz: cannot be read .* not what its name says"),
+        ("folder", r"ingest\.text\.en-de\.target: .* is a folder"),
+        ("missing", r"ingest\.text\.en-de\.target: no file .*b\.de"),
+        ("same file", r"source and target are the same file"),
+        ("uneven globs", r"matches 2 files and \*\.de matches 1"),
+        ("utf-16", r"0 sentences can be held out.*not_text 5000"),
+        ("few", r"30 sentences can be held out, .* is 40; ask for fewer"),
+        ("archive", r"\.zip files cannot be read"),
+    ],
+)
+def test_files_that_cannot_be_used_are_explained(tmp_path, name, message):
+    base = tmp_path / "text"
+    source, target = broken(base, name)
+    config = a_config(
+        text={"en-de": TextTask(source, target)},
+        test_sentences=40,
+        rules=Rules(copied=None),
+    )
+    with pytest.raises(UserError, match=message) as caught:
+        ingest.run(config, base=base, tasks=("en-de",), output=base / "ingest")
+    assert "\n" not in str(caught.value)
+    assert not (base / "ingest").exists()
+
+
+def test_a_task_without_files_is_named(tmp_path):
+    with pytest.raises(UserError, match=r"no files for task de-zh.*en-de, en-fr"):
+        ingest.run(a_config(), base=tmp_path, tasks=("de-zh",), output=tmp_path / "x")
+
+
+@pytest.mark.parametrize(
+    ("options", "field"),
+    [
+        ({"test_sentences": 0}, "test_sentences"),
+        ({"test_share": 1.0}, "test_share"),
+        ({"shards": 0}, "shards"),
+        ({"seed": -1}, "seed"),
+        ({"beam_options": ("--runner=DirectRunner",)}, "beam_options"),
+        ({"beam_options": ("num_workers=2",)}, "beam_options"),
+    ],
+)
+def test_options_out_of_range_are_field_errors(options, field):
+    with pytest.raises(FieldError) as caught:
+        a_config(**options)
+    assert caught.value.field == field
+
+
+def test_a_test_set_may_not_take_the_name_of_a_split():
+    with pytest.raises(FieldError, match="test_sets.train"):
+        TextTask("a", "b", test_sets={"train": TextTestSet("c", "d")})

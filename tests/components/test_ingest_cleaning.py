@@ -1,0 +1,187 @@
+"""Repairs, rules, keys and splits: the pure parts of ingest."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from components.ingest import splits
+from components.ingest.block import Block
+from components.ingest.cleaning import clean
+from components.ingest.keys import comparable, pair_keys, sentence_keys
+from components.ingest.lines import Batch
+from components.ingest.repair import decode, repair
+from components.ingest.rules import (
+    Copied,
+    LengthRatio,
+    Markup,
+    Repeated,
+    Rules,
+    TooLong,
+)
+from models.errors import FieldError
+
+
+def a_block(pairs: list[tuple[str, str]], *, file: int = 0, seed: int = 5) -> Block:
+    sources, targets = (list(side) for side in zip(*pairs, strict=True))
+    batch = Batch("en-de", "train", file, 1, sources, targets)
+    block, rejected = clean(batch, (), seed)
+    assert not rejected.pairs
+    return block
+
+
+def test_repair_keeps_one_line_a_sentence_and_one_space_a_gap():
+    found = repair(
+        [
+            "\ufeffBonjour\u00a0!  \r",
+            "one\u2028sentence\u0085here",
+            "e\u0301te\u0301",
+            "\u3000你好\u200b\t世界 ",
+            "\x07bell\x00",
+            "",
+        ]
+    )
+    assert found == [
+        "Bonjour !",
+        "one sentence here",
+        "été",
+        "你好 世界",
+        "bell",
+        "",
+    ]
+    assert repair([]) == []
+
+
+def test_decode_marks_only_the_lines_that_are_not_text():
+    lines = ["grün".encode(), "grün".encode("latin-1"), b"a\0b", b"ok"]
+    texts, bad = decode(lines)
+    assert texts == ["grün", "gr\\xfcn", "a\0b", "ok"]
+    assert bad == [1, 2]
+    assert decode([]) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("rule", "rejected", "kept"),
+    [
+        (TooLong(5), ("123456", "12"), ("12345", "12345")),
+        (TooLong(5), ("12", "123456"), ("", "")),
+        (LengthRatio(2.0, 3), ("a" * 24, "b" * 10), ("a" * 23, "b" * 10)),
+        (LengthRatio(2.0, 3), ("a" * 10, "b" * 24), ("你" * 8, "b" * 24)),
+        (Copied(), ("Save the file", "save the FILE"), ("Save it", "Save it")),
+        (Markup(0.25), ("<b>ok</b>", "fine"), ("a < b and c > d", "plain")),
+        (Markup(0.25), ("fine", "&quot;ab"), ("5 & 6; 7 & 8", "R&D")),
+        (Repeated(2), ("a no no no b", "x"), ("no no yes no no", "la la")),
+    ],
+)
+def test_each_rule_rejects_on_one_side_of_its_threshold(rule, rejected, kept):
+    assert rule.rejects(*rejected)
+    assert not rule.rejects(*kept)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: TooLong(0),
+        lambda: LengthRatio(0.9),
+        lambda: LengthRatio(2.0, -1),
+        lambda: Markup(1.5),
+        lambda: Repeated(0),
+    ],
+)
+def test_rule_options_out_of_range_are_field_errors(make):
+    with pytest.raises(FieldError):
+        make()
+
+
+def test_clean_names_the_first_rule_and_loses_no_pair():
+    rules = Rules(too_long=TooLong(20), copied=None)
+    batch = Batch(
+        task="en-de",
+        split="train",
+        file=3,
+        first_line=11,
+        sources=["good day", " ", "x" * 30, "same old text", "caf\\xe9", "no " * 6],
+        targets=["guten Tag", "leer", "<b></b>", "same old text", "Café", "nein"],
+        undecodable=frozenset([4]),
+    )
+    block, rejected = clean(batch, rules.active(), seed=1)
+    assert block.sources == ["good day", "same old text"]
+    assert block.lines.tolist() == [11, 14]
+    assert [(letter.line, letter.rule) for letter in rejected.pairs] == [
+        (12, "empty"),
+        (13, "too_long"),
+        (15, "not_text"),
+        (16, "repeated"),
+    ]
+    assert {letter.file for letter in rejected.pairs} == {3}
+
+
+def test_comparable_sentences_do_not_see_case_punctuation_or_width():
+    same = ["Look out!", "look  out", "LOOK-OUT?", "Ｌｏｏｋ ｏｕｔ！", "l_o_o_k out"]
+    assert set(comparable(same)) == {"lookout"}
+    assert comparable(["Straße", "STRASSE"]) == ["strasse", "strasse"]
+    assert comparable(["你好，世界。", "🙂", "?!", ""]) == ["你好世界", "🙂", "?!", ""]
+
+
+def test_keys_depend_on_the_seed_the_task_and_the_boundary():
+    assert (
+        sentence_keys(["a b", "A, B!"], 3).tolist() == [sentence_keys(["ab"], 3)[0]] * 2
+    )
+    assert sentence_keys(["ab"], 3) != sentence_keys(["ab"], 4)
+    one = pair_keys("en-de", ["ab"], ["c"], 3)
+    assert one != pair_keys("en-de", ["a"], ["bc"], 3)
+    assert one != pair_keys("en-fr", ["ab"], ["c"], 3)
+
+
+def test_first_of_each_pair_does_not_depend_on_the_order():
+    pairs = [("a", "x"), ("b", "y"), ("a", "x"), ("A", "x"), ("b", "z"), ("a", "x")]
+    block = a_block(pairs)
+    kept, repeated = splits.first_of_each_pair(block)
+    assert sorted(zip(kept.sources, kept.targets, strict=True)) == sorted(set(pairs))
+    assert sorted(repeated.lines.tolist()) == [3, 6]
+    shuffled = block.take(np.array([5, 3, 1, 4, 0, 2]))
+    again, left = splits.first_of_each_pair(shuffled)
+    assert again.places.tolist() == kept.places.tolist()
+    assert (np.diff(kept.pair_keys.astype(float)) > 0).all()
+    assert sorted(left.lines.tolist()) == [3, 6]
+
+
+def test_candidates_hold_one_pair_of_each_source_with_the_smallest_keys():
+    pairs = [(f"sentence {i // 3}", f"satz {i}") for i in range(300)]
+    block = a_block(pairs)
+    chosen = splits.held_out_candidates(block, 7, None)
+    smallest = np.unique(block.source_keys)[:7]
+    assert chosen.source_keys.tolist() == smallest.tolist()
+    assert len(set(chosen.sources)) == 7
+    more = splits.held_out_candidates(a_block(pairs[:150]), 7, None)
+    assert set(chosen.sources) & {s for s, _ in pairs[:150]} <= set(more.sources)
+
+
+def test_a_share_bounds_the_candidates_whatever_else_is_there():
+    block = a_block([(f"s {i}", f"t {i}") for i in range(2000)])
+    chosen = splits.held_out_candidates(block, 2000, 0.1)
+    assert 140 < len(chosen) < 260
+    assert splits.below(chosen.source_keys, 0.1).all()
+
+
+def test_sharing_a_side_looks_at_both_sides_and_any_language():
+    block = a_block([("one", "eins"), ("two", "zwei"), ("drei!", "three"), ("4", "5")])
+    test_keys = sentence_keys(["Zwei.", "DREI", "one more"], 5)
+    assert splits.sharing_a_side(block, test_keys).tolist() == [
+        False,
+        True,
+        True,
+        False,
+    ]
+
+
+def test_blocks_survive_the_coder():
+    import pickle
+
+    block = a_block([("a", "x"), ("b\u2028c", "y")])
+    again = pickle.loads(pickle.dumps(block))
+    assert again.sources == block.sources
+    assert again.pair_keys.tolist() == block.pair_keys.tolist()
+    joined = Block.concatenate([again, Block.empty(), block])
+    assert len(joined) == 4
+    assert joined.take(joined.lines == 2).targets == ["y", "y"]
