@@ -35,7 +35,8 @@ tasks the number is enough. ``n`` and ``p`` broadcast.
     frontier(laws, n, points=101, level=0.95)             -> Frontier
         .tasks (names), .weights [points, tasks], .losses [points, tasks],
         .low, .high [points, tasks]             laws: approximate, one a task
-    recommend(laws, n, preference=None, ...)              -> Recommendation
+    recommend(laws, n, preference=None, objective="weighted", ...)
+                                                          -> Recommendation
 """
 
 from models.laws.approximate import fit_approximate
@@ -45,7 +46,12 @@ from models.laws.individual import fit_individual, fit_univariate
 from models.laws.joint import fit_joint
 from models.laws.law import Law, find, find_all
 from models.laws.observations import Observations, Weighting, observations
-from models.laws.recommendation import Alternative, Recommendation, recommend
+from models.laws.recommendation import (
+    Alternative,
+    Recommendation,
+    Repetition,
+    recommend,
+)
 
 __all__ = [
     "Alternative",
@@ -54,6 +60,7 @@ __all__ = [
     "Observations",
     "Options",
     "Recommendation",
+    "Repetition",
     "Weighting",
     "find",
     "find_all",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import zlib
 from collections.abc import Mapping
 from typing import Literal
 
@@ -14,7 +15,12 @@ from models.laws import diagnostics
 from models.laws.law import CEILINGS, Law
 from models.laws.observations import Observations, Weighting
 from models.laws.solver import Array, Form, best_of
-from models.laws.uncertainty import calibrated_draws, perturbation_draws, spread
+from models.laws.uncertainty import (
+    Spread,
+    calibrated_draws,
+    perturbation_draws,
+    spread,
+)
 
 _RELATIVE_SCALE = 0.01  # [N] App. I's .025 is one per cent of its losses
 
@@ -128,7 +134,7 @@ def conclude(
             "p": (float(runs.p.min()), float(runs.p.max())),
         },
         warnings=diagnostics.warnings(bound, best, known, runs, weightings, y),
-        draws=_draws(bound, y, best.theta, known.residual_sd, known.dof, options),
+        draws=_draws(bound, y, best.theta, known, options, where),
         fixed=_names(form, ~free),
         undetermined=_names(form, known.undetermined),
     )
@@ -160,11 +166,12 @@ def _bounded(form: Form, options: Options, where: str) -> tuple[_Fixed, np.ndarr
 
 
 def _draws(
-    form: Form, y: Array, theta: Array, residual_sd: float, dof: float, options: Options
+    form: Form, y: Array, theta: Array, known: Spread, options: Options, where: str
 ) -> Array:
-    if options.draws == 0 or (options.uncertainty == "t" and dof <= 0):
+    if options.draws == 0 or (options.uncertainty == "t" and known.dof <= 0):
         return np.empty((0, len(theta)))
-    rng = np.random.default_rng(options.seed)
+    # Each law has its own stream: two tasks' errors must not move together.
+    rng = np.random.default_rng([options.seed, zlib.crc32(where.encode())])
     scale = robust_scale(y, options)
     if options.uncertainty == "perturbation":
         return perturbation_draws(
@@ -173,8 +180,8 @@ def _draws(
     return calibrated_draws(
         form,
         theta,
-        residual_sd=residual_sd,
-        dof=dof,
+        residual_sd=known.residual_sd,
+        dof=known.dof,
         scale=scale,
         draws=options.draws,
         rng=rng,

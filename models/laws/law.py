@@ -14,7 +14,7 @@ from models.laws.capacity_law import CapacityLaw
 from models.laws.grouped import GroupedPowerLaw
 from models.laws.observations import Weighting
 from models.laws.printing import law_text
-from models.laws.solver import Array
+from models.laws.solver import Array, Form
 from models.laws.uncertainty import delta_variance, t_factor
 
 Shares = ArrayLike | Mapping[str, ArrayLike]
@@ -94,6 +94,11 @@ class Law:
         """
         _, own, shares = self._rows(1.0, p)
         return self.weightings[self._known(own, shares)[0]]
+
+    def admissible(self, theta: Array) -> Array:
+        """The nearest coefficients within the law's bounds, [parameters]."""
+        form = self._form(np.ones(1), np.ones(1), np.full((1, len(self.tasks)), np.nan))
+        return np.clip(theta, form.lower, form.upper)
 
     def predict(self, n: ArrayLike, p: Shares) -> Array:
         """The law's value.
@@ -212,16 +217,17 @@ class Law:
         """Values and Jacobian, on the scale of the metric."""
         sizes, own, shares = self._rows(n, p)
         x = sizes / self.reference["n"]
-        if self.kind == "approximate":
-            form = CapacityLaw(x, own, shares, self._capacity())
-        else:
-            form = grouped_form(
-                x, self._known(own, shares), tuple(self.parameters), len(own)
-            )
-        values, jacobian = form.evaluate(theta)
+        values, jacobian = self._form(x, own, shares).evaluate(theta)
         if self.ceiling is None:
             return values, jacobian
         return self.ceiling - values, -jacobian
+
+    def _form(self, x: Array, own: Array, shares: Array) -> Form:
+        """The law's formula on these rows."""
+        if self.kind == "approximate":
+            return CapacityLaw(x, own, shares, self._capacity())
+        weighting = self._known(own, shares)
+        return grouped_form(x, weighting, tuple(self.parameters), len(own))
 
     def _rows(self, n: ArrayLike, p: Shares) -> tuple[Array, Array, Array]:
         """Sizes [rows], own weights [rows] and all weights [rows, tasks]."""

@@ -8,12 +8,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from models.errors import UserError
-from models.laws.frontier import as_mixture, check_laws, simplex
+from models.laws.frontier import as_mixture, check_laws
 from models.laws.law import Law
+from models.laws.objectives import Objective, Problem, repetition_caps, sign
+from models.laws.sigma import half_width, moved_laws
 from models.laws.solver import Array
 
 TEMPERATURE = 5.0
-_EDGE = 1e-3
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,6 +55,9 @@ class Recommendation:
       value: The objective there, corrected for having been chosen as the lowest.
       optimism: The correction: how much too low a chosen minimum looks.
       alternatives: Other ways to choose.
+      requirements: The largest admissible loss of each task that has one.
+      feasible: Whether they can all be met; if not, the weights come nearest.
+      unconstrained: The weights without the cap on repetition, when that binds.
       level: Nominal coverage of the intervals.
       verdict: The outcome in words.
     """
@@ -68,8 +72,24 @@ class Recommendation:
     value: float
     optimism: float
     alternatives: tuple[Alternative, ...]
+    requirements: Mapping[str, float]
+    feasible: bool
+    unconstrained: Mapping[str, float] | None
     level: float
     verdict: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Repetition:
+    """A cap on how often a task's examples are seen.
+
+    Attributes:
+      planned: Examples of all tasks that the run will draw.
+      repeats: How often one may be seen.
+    """
+
+    planned: float
+    repeats: float
 
 
 def recommend(
@@ -77,54 +97,143 @@ def recommend(
     n: float,
     preference: Mapping[str, float] | None = None,
     *,
+    objective: Objective = "weighted",
+    require: Mapping[str, float] | None = None,
     examples: Mapping[str, float] | None = None,
+    repetition: Repetition | None = None,
     level: float = 0.95,
 ) -> Recommendation:
-    """The mixture that minimises the preferred average of the tasks' losses.
+    """The mixture to train with.
 
     Args:
-      laws: Approximate joint laws, one a task, with draws.
+      laws: Approximate joint laws, one a task.
       n: Non-embedding parameters of the model to train.
       preference: Weight of each task in the objective; equal when omitted, and 0
         for a task that is not named.
+      objective: See `models.laws.objectives.Problem`.
+      require: The worst admissible value of some tasks.
       examples: Training examples available for each task: adds proportional and
         temperature sampling to the comparison.
+      repetition: Caps the weights of tasks with few ``examples``.
       level: Nominal coverage of the intervals.
 
     Raises:
-      UserError: An unknown task in ``preference`` or ``examples``, a negative or
-        all-zero preference, or laws that do not span a trade-off.
+      UserError: An unknown task, a negative or all-zero preference, caps that leave
+        no mixture, or laws that do not span a trade-off.
     """
-    tasks = check_laws(laws)
-    wanted = _preference(tasks, preference)
-    problem = _Problem(tuple(laws), float(n), tasks, wanted)
-    best = problem.optimum()
-    drawn = problem.drawn_optima(best)
-    tail = 50.0 * (1.0 - level)
-    low, high = np.percentile(drawn, [tail, 100.0 - tail], axis=0)
+    problem = _problem(laws, n, preference, objective, require, examples, repetition)
+    tasks = problem.tasks
+    best = problem.solve()
+    others = usual_mixtures(tasks, examples)
+    spread = _spread(problem, best, np.array(list(others.values())), level)
     mixture = as_mixture(tasks, best)
-    losses = {law.task: float(law.predict(n, mixture)) for law in laws}
     intervals = {law.task: law.interval(n, mixture, level) for law in laws}
-    optimism = problem.optimism(drawn)
     alternatives = tuple(
-        _alternative(problem, best, name, weights, level)
-        for name, weights in usual_mixtures(tasks, examples).items()
+        _alternative(problem, best, name, weights, float(half))
+        for (name, weights), half in zip(others.items(), spread.gains, strict=True)
     )
+    feasible = problem.feasible(best)
+    free = problem.without_caps().solve() if (problem.caps < 1).any() else best
+    binding = bool(np.abs(free - best).max() > 1e-4)
     return Recommendation(
         n=float(n),
-        objective="weighted",
-        preference=dict(zip(tasks, wanted.tolist(), strict=True)),
-        weights=dict(zip(tasks, best.tolist(), strict=True)),
+        objective=objective,
+        preference=_named(tasks, problem.wanted),
+        weights=_named(tasks, best),
         weight_intervals={
-            task: (float(low[k]), float(high[k])) for k, task in enumerate(tasks)
+            task: (max(0.0, float(best[k] - half)), min(1.0, float(best[k] + half)))
+            for k, (task, half) in enumerate(zip(tasks, spread.weights, strict=True))
         },
-        losses=losses,
+        losses={law.task: float(law.predict(n, mixture)) for law in laws},
         loss_intervals={t: (float(a), float(b)) for t, (a, b) in intervals.items()},
-        value=float(problem.values(best[None])[0]) + optimism,
-        optimism=optimism,
+        value=float(problem.values(best[None])[0]) + spread.optimism,
+        optimism=spread.optimism,
         alternatives=alternatives,
+        requirements=dict(require or {}),
+        feasible=feasible,
+        unconstrained=_named(tasks, free) if binding else None,
         level=level,
-        verdict=_verdict(alternatives),
+        verdict=_verdict(alternatives, feasible, problem, best),
+    )
+
+
+def _named(tasks: Sequence[str], weights: Array) -> dict[str, float]:
+    return dict(zip(tasks, weights.tolist(), strict=True))
+
+
+def _problem(
+    laws: Sequence[Law],
+    n: float,
+    preference: Mapping[str, float] | None,
+    objective: Objective,
+    require: Mapping[str, float] | None,
+    examples: Mapping[str, float] | None,
+    repetition: Repetition | None,
+) -> Problem:
+    """The choice as a problem; raises UserError for an impossible one."""
+    tasks = check_laws(laws)
+    limits = np.full(len(tasks), np.inf)
+    for task, limit in (require or {}).items():
+        if task not in tasks:
+            raise UserError(
+                f"require: unknown task {task}; these laws know {', '.join(tasks)}"
+            )
+        k = tasks.index(task)
+        limits[k] = limit * sign(laws[k])
+    caps = np.ones(len(tasks))
+    if repetition is not None:
+        caps = repetition_caps(
+            tasks, examples or {}, repetition.planned, repetition.repeats
+        )
+    if caps.sum() < 1:
+        raise UserError(
+            f"repetition: with at most {repetition.repeats:g} passes the data fill "
+            f"only {100 * caps.sum():.0f} % of the planned examples; plan fewer or "
+            "allow more"
+        )
+    wanted = _preference(tasks, preference)
+    return Problem(tuple(laws), float(n), tasks, wanted, objective, limits, caps)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Spread:
+    """Uncertainty of a choice: half widths, and the optimism of its value."""
+
+    weights: Array
+    gains: Array
+    optimism: float
+
+
+def _spread(problem: Problem, best: Array, others: Array, level: float) -> _Spread:
+    """Solves again under moved laws.
+
+    A chosen minimum looks lower than it is (the winner's curse): under each moved
+    law the minimum is chosen and believed, and the estimates say what it is worth.
+    """
+    moves, gains, optimism = [], [], 0.0
+    compared = np.concatenate([best[None], others])
+    for moved in moved_laws(problem.laws):
+        solved, differences = [], []
+        for laws in (moved.up, moved.down):
+            other = dataclasses.replace(problem, laws=laws)
+            found = other.solve(best)
+            believed = other.values(found[None])[0]
+            optimism += 0.5 * float(problem.values(found[None])[0] - believed)
+            optimism += 0.5 * float(
+                other.values(best[None])[0] - problem.values(best[None])[0]
+            )
+            values = other.values(compared)
+            solved.append(found)
+            differences.append(values[1:] - values[0])
+        moves.append((moved.index, 0.5 * (solved[0] - solved[1])))
+        gains.append((moved.index, 0.5 * (differences[0] - differences[1])))
+    if not moves:
+        endless = np.full(len(best), np.inf)
+        return _Spread(endless, np.full(len(others), np.inf), 0.0)
+    return _Spread(
+        weights=half_width(problem.laws, moves, level),
+        gains=half_width(problem.laws, gains, level),
+        optimism=max(optimism, 0.0),
     )
 
 
@@ -154,82 +263,6 @@ def usual_mixtures(
     }
 
 
-@dataclasses.dataclass(frozen=True)
-class _Problem:
-    """The weighted objective over mixtures, at the estimates and under the draws."""
-
-    laws: tuple[Law, ...]
-    n: float
-    tasks: tuple[str, ...]
-    wanted: Array
-
-    def values(self, weights: Array) -> Array:
-        """The objective, [points]; a rising metric counts with a minus."""
-        mixture = as_mixture(self.tasks, weights)
-        columns = [law.predict(self.n, mixture) * _sign(law) for law in self.laws]
-        return np.column_stack(columns) @ self.wanted
-
-    def drawn_values(self, weights: Array) -> Array:
-        """The objective under each draw, [draws, points]."""
-        mixture = as_mixture(self.tasks, weights)
-        draws = min(len(law.draws) for law in self.laws)
-        total = np.zeros((draws, len(weights)))
-        for law, share in zip(self.laws, self.wanted, strict=True):
-            values = law.predict_draws(self.n, mixture)[:draws]
-            total += share * _sign(law) * values
-        return total
-
-    def optimum(self) -> Array:
-        """The best mixture: a lattice, then exchanges between pairs of tasks."""
-        lattice = simplex(len(self.tasks), 200)
-        best = lattice[int(np.argmin(self.values(lattice)))]
-        step = 0.05
-        while step > 1e-6:
-            nearby = _exchanges(best, step)
-            values = self.values(nearby)
-            k = int(np.argmin(values))
-            if k == 0:
-                step *= 0.5
-            best = nearby[k]
-        return best
-
-    def drawn_optima(self, best: Array) -> Array:
-        """The best mixture under each draw, [draws, tasks]."""
-        if min(len(law.draws) for law in self.laws) == 0:
-            return best[None]
-        weights = np.concatenate([best[None], simplex(len(self.tasks), 400)])
-        return weights[np.argmin(self.drawn_values(weights), axis=1)]
-
-    def optimism(self, drawn: Array) -> float:
-        """How much lower a chosen minimum looks than it is (winner's curse).
-
-        Under each draw the minimum is chosen and believed; the estimates, which
-        are the truth of the draws, say what it is really worth.
-        """
-        if len(drawn) == 1:
-            return 0.0
-        weights, index = np.unique(drawn.round(9), axis=0, return_inverse=True)
-        index = index.ravel()
-        believed = self.drawn_values(weights)[np.arange(len(drawn)), index]
-        return float((self.values(weights)[index] - believed).mean())
-
-
-def _exchanges(weights: Array, step: float) -> Array:
-    """The mixture and those a step away, from one task to another."""
-    tasks = len(weights)
-    found = [weights]
-    for i in range(tasks):
-        for j in range(tasks):
-            moved = weights.copy()
-            given = min(step, moved[i] - _EDGE)
-            if i == j or given <= 0:
-                continue
-            moved[i] -= given
-            moved[j] += given
-            found.append(moved)
-    return np.array(found)
-
-
 def _preference(
     tasks: tuple[str, ...], preference: Mapping[str, float] | None
 ) -> Array:
@@ -251,37 +284,39 @@ def _preference(
 
 
 def _alternative(
-    problem: _Problem, best: Array, name: str, weights: Array, level: float
+    problem: Problem, best: Array, name: str, weights: Array, half: float
 ) -> Alternative:
-    pair = np.stack([best, weights])
-    values = problem.values(pair)
+    values = problem.values(np.stack([best, weights]))
     gain = float(values[1] - values[0])
-    drawn = problem.drawn_values(pair)
-    tail = 50.0 * (1.0 - level)
-    interval = (gain, gain)
-    if len(drawn):
-        ends = np.percentile(drawn[:, 1] - drawn[:, 0], [tail, 100.0 - tail])
-        interval = (float(ends[0]), float(ends[1]))
     mixture = as_mixture(problem.tasks, weights)
     return Alternative(
         name=name,
-        weights=dict(zip(problem.tasks, weights.tolist(), strict=True)),
+        weights=_named(problem.tasks, weights),
         losses={
             law.task: float(law.predict(problem.n, mixture)) for law in problem.laws
         },
         objective=float(values[1]),
         gain=gain,
-        gain_interval=interval,
+        gain_interval=(gain - half, gain + half),
     )
 
 
-def _verdict(alternatives: tuple[Alternative, ...]) -> str:
+def _verdict(
+    alternatives: tuple[Alternative, ...],
+    feasible: bool,
+    problem: Problem,
+    best: Array,
+) -> str:
     parts = []
+    if not feasible:
+        parts.append(_infeasible(problem, best))
     for other in alternatives:
         low, high = other.gain_interval
         span = f"{other.gain:.4f} ({low:.4f} to {high:.4f})"
         if other.exceeds_uncertainty:
             parts.append(f"better than {other.name} weights by {span}")
+        elif other.gain_interval[1] < 0:
+            parts.append(f"{other.name} weights score {span[1:]} lower")
         else:
             parts.append(
                 f"{other.name} weights are as good within the uncertainty: {span}"
@@ -289,5 +324,13 @@ def _verdict(alternatives: tuple[Alternative, ...]) -> str:
     return "; ".join(parts)
 
 
-def _sign(law: Law) -> float:
-    return 1.0 if law.ceiling is None else -1.0
+def _infeasible(problem: Problem, best: Array) -> str:
+    """Which requirements cannot hold, and what can be had instead."""
+    losses = problem.losses(best[None])[0]
+    parts = []
+    for k, law in enumerate(problem.laws):
+        if np.isfinite(problem.limits[k]):
+            relation = "<=" if law.ceiling is None else ">="
+            limit, reached = sign(law) * problem.limits[k], sign(law) * losses[k]
+            parts.append(f"{law.task}{relation}{limit:g} (nearest {reached:.4f})")
+    return f"infeasible at n = {problem.n:.4g}: {', '.join(parts)}"
