@@ -32,7 +32,10 @@ def check(experiment: Experiment) -> None:
     _check_name("name", experiment.name)
     _check_name("cohort", experiment.cohort)
     _check_tasks(experiment.tasks)
-    _check_sizes(experiment.train.sizes)
+    _check_sizes("train.sizes", experiment.train.sizes)
+    _check_known_sizes("train.steps_by_size", experiment.train.steps_by_size)
+    if not experiment.train.seeds:
+        raise FieldError("train.seeds", "expected at least one seed, such as 0")
     mixtures = _mixtures("train.mixtures", experiment.train.mixtures, experiment.tasks)
     _check_no_twins("train.mixtures", mixtures)
     _check_no_twins("train.seeds", experiment.train.seeds)
@@ -77,15 +80,22 @@ def _check_tasks(tasks: Sequence[str]) -> None:
     _check_no_twins("tasks", tasks)
 
 
-def _check_sizes(sizes: Sequence[str]) -> None:
+def _check_sizes(field: str, sizes: Sequence[str]) -> None:
     if not sizes:
-        raise FieldError("train.sizes", "expected at least one size, such as 10k")
+        raise FieldError(field, "expected at least one size, such as 10k")
+    _check_known_sizes(field, sizes)
+    _check_no_twins(field, sizes)
+
+
+def _check_known_sizes(field: str, sizes: Sequence[str] | Mapping[str, int]) -> None:
     for index, size in enumerate(sizes):
         try:
             get_shape(size)
         except UserError as error:
-            raise FieldError(f"train.sizes[{index}]", str(error)) from None
-    _check_no_twins("train.sizes", sizes)
+            key = (
+                f"{field}.{size}" if isinstance(sizes, Mapping) else f"{field}[{index}]"
+            )
+            raise FieldError(key, str(error)) from None
 
 
 def _mixtures(

@@ -162,7 +162,7 @@ def _plan_size(experiment: Experiment, name: str) -> SizePlan:
     vocabulary_size = experiment.tokenize.vocabulary_size
     shape = get_shape(name)
     parameters = count_parameters(shape, vocabulary_size)
-    steps = train.steps_by_size.get(name, train.steps)
+    steps = train.steps_of(name)
     tokens = steps * train.batch_tokens
     return SizePlan(
         name=name,

@@ -81,6 +81,11 @@ def test_fewer_sizes_are_enough_when_a_coefficient_is_given(tmp_path):
             "train.mixtures[1]: {en-de: 0.3, en-fr: 0.7} is already there, as "
             "train.mixtures[0]",
         ),
+        ("train.seeds: []", "train.seeds: expected at least one seed"),
+        (
+            "train.steps_by_size: {37m: 50}",
+            "train.steps_by_size.37m: unknown size '37m'",
+        ),
         ("train.seeds: [0, 0]", "train.seeds[1]: 0 is already there"),
         (
             "fit.held_out.sizes: [64M]",
