@@ -80,7 +80,7 @@ def build(
     named = (
         cleaned.named
         | "By test set" >> beam.GroupByKey()
-        | "In file order" >> beam.MapTuple(_in_file_order)
+        | "In file order" >> beam.MapTuple(in_file_order)
     )
     tests = (chosen.tests, named) | "Tests" >> beam.Flatten()
     marks = pvalue.AsList(tests | "Mark" >> beam.MapTuple(_marks))
@@ -246,7 +246,8 @@ class Separate(beam.DoFn):
         yield pvalue.TaggedOutput(TRAIN, (key, block.take(~(shared | held_out))))
 
 
-def _in_file_order(key: str, blocks: Iterable[Block]) -> tuple[str, Block]:
+def in_file_order(key: str, blocks: Iterable[Block]) -> tuple[str, Block]:
+    """A named test set, whole, in the order of its files and lines."""
     block = Block.concatenate(list(blocks))
     return key, block.take(np.argsort(block.places, kind="stable"))
 

@@ -115,6 +115,12 @@ def check_counts(config: Config, counts: Mapping[str, Mapping[str, Any]]) -> Non
                 f"ingest.test_sentences is {config.test_sentences}; ask for fewer"
                 + _reasons(row)
             )
+        for name, count in row["test"].items():
+            if not count:
+                raise UserError(
+                    f"ingest {task}: no pair of test set {name} has text on both "
+                    "sides" + _reasons(row)
+                )
         if not row[TRAIN]:
             raise UserError(
                 f"ingest {task}: nothing is left to train on, of {row['read']} "

@@ -128,7 +128,7 @@ def _varint_matrix(values: np.ndarray) -> np.ndarray:
     shifts = 7 * np.arange(width)
     parts = (values[..., None] >> shifts & 0x7F).astype(np.uint8)
     parts[..., :-1] |= 0x80
-    return parts.reshape(len(values), -1)
+    return parts.reshape(len(values), values.shape[1] * width)
 
 
 def _entry(name: str, row: np.ndarray | Sequence[bytes]) -> bytes:

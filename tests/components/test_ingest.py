@@ -10,9 +10,15 @@ from pathlib import Path
 import pytest
 
 from components import ingest
+from components.ingest.block import Letters, Rejected
+from components.ingest.cleaning import clean
 from components.ingest.config import SyntheticConfig, TextTask, TextTestSet
+from components.ingest.graph import in_file_order
+from components.ingest.inputs import TextInput
 from components.ingest.keys import comparable
+from components.ingest.lines import Batch
 from components.ingest.rules import Rules, TooLong
+from components.ingest.sinks import Sinks
 from components.text_shards import read_shard, split_shards, splits
 from models.errors import FieldError, UserError
 
@@ -206,6 +212,17 @@ def test_a_named_test_set_stays_whole_and_out_of_training(made, tmp_path):
         assert not sides(news) & sides(pairs_of(output, task, "train"))
 
 
+def test_a_named_test_set_without_text_is_explained(made, tmp_path):
+    base, _ = made
+    write(base / "none.en", ["a", "b"])
+    write(base / "none.fr", ["", " "])
+    tests = {"none": TextTestSet("none.en", "none.fr")}
+    text = {"en-fr": TextTask("en-fr.en", "en-fr.xx", test_sets=tests)}
+    with pytest.raises(UserError, match="no pair of test set none has text"):
+        config = a_config(text=text)
+        ingest.run(config, base=base, tasks=("en-fr",), output=tmp_path / "x")
+
+
 def test_synthetic_text_keeps_its_entropy_and_its_guarantees(tmp_path):
     synthetic = SyntheticConfig(train_sentences=600, test_sentences=80, nouns=8)
     config = ingest.Config(synthetic=synthetic, shards=2)
@@ -350,3 +367,24 @@ def test_options_out_of_range_are_field_errors(options, field):
 def test_a_test_set_may_not_take_the_name_of_a_split():
     with pytest.raises(FieldError, match="test_sets.train"):
         TextTask("a", "b", test_sets={"train": TextTestSet("c", "d")})
+
+
+def test_sinks_do_not_depend_on_the_order_in_which_parts_arrive(tmp_path):
+    inputs = [TextInput("en-de", "news", Path("b"), Path("c"), f"{i}") for i in (0, 1)]
+    sinks = Sinks(str(tmp_path), inputs, 1)
+    parts = [
+        Letters([Rejected(1, 2, "empty", "", "x"), Rejected(0, 9, "copied", "y", "y")]),
+        Letters([Rejected(0, 3, "empty", "z", "")]),
+    ]
+    counts = dict(sinks.dead_letters("en-de/00000", parts))
+    assert counts == {("en-de", "news", "empty"): 2, ("en-de", "news", "copied"): 1}
+    letters = dead_letters(tmp_path, "en-de")
+    assert [(x["file"], x["line"]) for x in letters] == [("0", 3), ("0", 9), ("1", 2)]
+
+    batches = [
+        Batch("en-de", "news", file, line, [f"{file} {line}"], ["x"])
+        for file, line in ((1, 1), (0, 7), (0, 2))
+    ]
+    blocks = [clean(batch, (), 0)[0] for batch in batches]
+    _, ordered = in_file_order("en-de/news", blocks)
+    assert ordered.sources == ["0 2", "0 7", "1 1"]

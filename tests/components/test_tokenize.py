@@ -1,0 +1,339 @@
+"""The whole tokenize step on small text, with real Beam and SentencePiece."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from components import tokenize
+from components.text_shards import read_shard, shard_bytes, split_shards
+from components.tokenize.reader import NO_SENTENCE, load_index, load_split
+from components.tokenize.vocabulary import (
+    EOS,
+    PAD,
+    UNKNOWN,
+    Vocabulary,
+    sample_sentences,
+    target_tags,
+)
+from models.errors import FieldError, UserError
+
+TASKS = ("en-de", "en-zh")
+WORDS = {
+    "en": ["the", "small", "house", "river", "goes", "by", "a", "mountain", "it’s"],
+    "de": ["das", "kleine", "Haus", "Fluß", "geht", "an", "ein", "Gebirge", "grün"],
+    "zh": ["这", "小", "房子", "河流", "去", "旁边", "一", "山", "绿色"],
+}
+
+
+def sentence(rng: random.Random, language: str, words: int) -> str:
+    gap = "" if language == "zh" else " "
+    return gap.join(rng.choices(WORDS[language], k=words)) + "。."[language != "zh"]
+
+
+def an_ingest(directory: Path) -> Path:
+    """An artifact of ingest: two shards to train on, one test set with entropies."""
+    rng = random.Random(3)
+    for task in TASKS:
+        source, target = task.split("-")
+        (directory / task).mkdir(parents=True)
+        for name, count in (
+            ("train-00000-of-00002", 300),
+            ("train-00001-of-00002", 200),
+        ):
+            records = []
+            for _ in range(count):
+                words = rng.randint(1, 7)
+                records.append(
+                    {
+                        "source": sentence(rng, source, words),
+                        "target": sentence(rng, target, words),
+                    }
+                )
+            path = directory / task / f"{name}.jsonl.gz"
+            path.write_bytes(shard_bytes(records))
+        tests = [
+            {
+                "source": sentence(rng, source, words),
+                "target": sentence(rng, target, words),
+                "origin": rng.choice(["source", "target"]),
+                "nats": rng.random() * 5,
+            }
+            for words in [3, 1, 6, 40, 2, 5, 4, 40, 3]
+        ]
+        path = directory / task / "in_domain-00000-of-00001.jsonl.gz"
+        path.write_bytes(shard_bytes(tests))
+    (directory / "manifest.json").write_text(
+        json.dumps(
+            {
+                "verb": "ingest",
+                "key": "0" * 64,
+                "inputs": {},
+                "config": {},
+                "packages": {},
+                "counts": {},
+                "seconds": 1.0,
+            }
+        )
+    )
+    return directory
+
+
+def a_config(**options) -> tokenize.Config:
+    settings = {"vocabulary_size": 90, "source_length": 48, "target_length": 40}
+    return tokenize.Config(**{**settings, **options})
+
+
+def run(ingest: Path, output: Path, tasks=TASKS, **options) -> Path:
+    tokenize.run(a_config(**options), ingest=ingest, tasks=tasks, output=output)
+    return output
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> tuple[Path, Path]:
+    base = tmp_path_factory.mktemp("tokens")
+    ingest = an_ingest(base / "ingest")
+    return ingest, run(ingest, base / "tokenize")
+
+
+def read_back(output: Path, task: str, split: str) -> list[tuple[str, str]]:
+    """The text of every pair in the rows of a split."""
+    vocabulary = Vocabulary.load(output)
+    rows = load_split(output, task, split)
+    pairs = []
+    for row, count in enumerate(rows["examples"]):
+        for segment in range(1, count + 1):
+            texts = [
+                vocabulary.decode(
+                    rows[f"{side}_ids"][row][rows[f"{side}_segments"][row] == segment]
+                )
+                for side in ("source", "target")
+            ]
+            pairs.append(tuple(texts))
+    return pairs
+
+
+def text_of(ingest: Path, task: str, split: str) -> list[tuple[str, str]]:
+    return [
+        (record["source"], record["target"])
+        for path in split_shards(ingest / task, split)
+        for record in read_shard(path)
+    ]
+
+
+def test_text_comes_back_from_the_packed_rows(made):
+    ingest, output = made
+    for task in TASKS:
+        assert sorted(read_back(output, task, "train")) == sorted(
+            text_of(ingest, task, "train")
+        )
+
+
+def test_rows_have_static_shapes_tags_and_an_end_for_each_sentence(made):
+    _, output = made
+    vocabulary = Vocabulary.load(output)
+    for task, tag in (("en-de", "<2de>"), ("en-zh", "<2zh>")):
+        rows = load_split(output, task, "train")
+        assert rows["source_ids"].shape[1:] == (48,)
+        assert rows["target_ids"].shape[1:] == (40,)
+        firsts = (rows["source_positions"] == 0) & (rows["source_segments"] > 0)
+        assert set(rows["source_ids"][firsts]) == {vocabulary.tag_id(tag)}
+        pairs = rows["examples"].sum()
+        for side in ("source", "target"):
+            ids, segments = rows[f"{side}_ids"], rows[f"{side}_segments"]
+            assert np.count_nonzero(ids == EOS) == pairs
+            assert ((ids == PAD) == (segments == 0)).all()
+            assert (segments.max(1) == rows["examples"]).all()
+            assert ids.max() < vocabulary.size == 90
+
+
+def test_a_test_set_says_which_sentence_each_segment_is(made):
+    ingest, output = made
+    for task in TASKS:
+        rows = load_split(output, task, "in_domain")
+        paths = split_shards(ingest / task, "in_domain")
+        tests = list(read_shard(paths[0]))
+        texts = read_back(output, task, "in_domain")
+        there = rows["sentence_ids"] != NO_SENTENCE
+        assert (there.sum(1) == rows["examples"]).all()
+        numbers = rows["sentence_ids"][there].tolist()
+        assert sorted(numbers) == [0, 1, 2, 4, 5, 6, 8]
+        for number, text in zip(numbers, texts, strict=True):
+            assert text == (tests[number]["source"], tests[number]["target"])
+        origins = [tests[number]["origin"] for number in numbers]
+        assert rows["origins"][there].tolist() == origins
+        nats = [tests[number]["nats"] for number in numbers]
+        assert rows["nats"][there] == pytest.approx(nats, rel=1e-6)
+        assert np.isnan(rows["nats"][~there]).all()
+
+
+def test_the_index_counts_what_is_in_the_files(made):
+    ingest, output = made
+    index = load_index(output)
+    assert index["vocabulary_size"] == 90
+    for task in TASKS:
+        described = index["tasks"][task]
+        assert described["tag"] == f"<2{task[-2:]}>"
+        for split, counts in described["splits"].items():
+            rows = load_split(output, task, split)
+            used = np.count_nonzero(rows["source_segments"])
+            assert counts["source_tokens"] == used
+            used += np.count_nonzero(rows["target_segments"])
+            assert counts["fill"] == pytest.approx(used / (len(rows["examples"]) * 88))
+            assert counts["examples"] == rows["examples"].sum()
+            assert counts["unknown_rate"] == 0
+            total = len(text_of(ingest, task, split))
+            assert counts["examples"] + counts["dropped_too_long"] == total
+        test = described["splits"]["in_domain"]
+        assert (test["examples"], test["dropped_too_long"]) == (7, 2)
+        assert described["splits"]["train"]["nats"] is None
+        kept = np.nansum(load_split(output, task, "in_domain")["nats"])
+        assert test["nats"] == pytest.approx(kept, rel=1e-6)
+
+
+def test_a_pair_longer_than_a_row_is_a_dead_letter(made):
+    _, output = made
+    paths = sorted((output / "dead_letters").glob("en-de-in_domain*"))
+    letters = list(read_shard(paths[0]))
+    assert [(x["line"], x["rule"]) for x in letters] == [
+        (4, "too_long"),
+        (8, "too_long"),
+    ]
+    assert letters[0]["source_tokens"] > 40
+
+
+def test_the_same_text_gives_the_same_bytes(made, tmp_path):
+    ingest, output = made
+    again = run(ingest, tmp_path / "again", beam_options=("--direct_num_workers=2",))
+    names = [p.relative_to(output) for p in output.rglob("*") if p.is_file()]
+    assert len(names) == 1 + 1 + 1 + 2 * 3 + 2
+    for name in names:
+        if name.name != "manifest.json":
+            assert (again / name).read_bytes() == (output / name).read_bytes()
+
+
+def test_one_target_language_needs_no_tag(made, tmp_path):
+    ingest, _ = made
+    output = run(ingest, tmp_path / "one", tasks=("en-de",), vocabulary_size=44)
+    assert load_index(output)["tasks"]["en-de"]["tag"] is None
+    source = load_split(output, "en-de", "train")["source_ids"]
+    vocabulary = Vocabulary.load(output)
+    assert vocabulary.decode(source[0][:3]).split()[0] in WORDS["en"]
+    with pytest.raises(UserError, match="<2de> is not in the vocabulary"):
+        vocabulary.tag_id("<2de>")
+
+
+def test_every_language_gives_as_many_sentences(made):
+    ingest, _ = made
+    texts = sample_sentences(ingest, TASKS, 150)
+    assert {language: len(found) for language, found in texts.items()} == {
+        "en": 150,
+        "de": 150,
+        "zh": 150,
+    }
+    assert len(sample_sentences(ingest, TASKS, 10**6)["en"]) == 500
+    both = {source for task in TASKS for source, _ in text_of(ingest, task, "train")}
+    assert set(texts["en"]) <= both
+
+
+def test_bytes_stand_for_characters_the_vocabulary_lacks(made, tmp_path):
+    ingest, output = made
+    flat, _ = Vocabulary.load(output).encode(["the 🙂 house"])
+    assert UNKNOWN in flat
+    with_bytes = run(
+        ingest, tmp_path / "bytes", vocabulary_size=340, byte_fallback=True
+    )
+    vocabulary = Vocabulary.load(with_bytes)
+    flat, lengths = vocabulary.encode(["the 🙂 house", "河"], tag="<2zh>")
+    assert UNKNOWN not in flat
+    assert vocabulary.decode(flat[: lengths[0]]) == "the 🙂 house"
+    assert vocabulary.decode(flat[lengths[0] :]) == "河"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"vocabulary_size": 5000},
+            r"vocabulary_size: 5000 is more than .*at most \d+",
+        ),
+        ({"vocabulary_size": 20}, r"vocabulary_size: 20 is fewer than .* characters"),
+    ],
+)
+def test_a_vocabulary_that_does_not_suit_the_text_is_explained(
+    made, tmp_path, options, message
+):
+    ingest, _ = made
+    with pytest.raises(UserError, match=message):
+        run(ingest, tmp_path / "x", **options)
+    assert not (tmp_path / "x").exists()
+
+
+def test_a_shard_without_pairs_is_a_file_without_rows(made, tmp_path):
+    ingest, _ = made
+    pairs = text_of(ingest, "en-de", "train")
+    (tmp_path / "en-de").mkdir()
+    records = [{"source": source, "target": target} for source, target in pairs]
+    for index, part in enumerate((records, [])):
+        name = f"train-0000{index}-of-00002.jsonl.gz"
+        (tmp_path / "en-de" / name).write_bytes(shard_bytes(part))
+    (tmp_path / "manifest.json").write_bytes((ingest / "manifest.json").read_bytes())
+    output = run(tmp_path, tmp_path / "x", tasks=("en-de",), vocabulary_size=44)
+    assert sorted(read_back(output, "en-de", "train")) == sorted(pairs)
+    assert (output / "en-de" / "train-00001-of-00002.tfrecord").read_bytes() == b""
+
+
+def test_rows_too_short_for_any_pair_are_explained(made, tmp_path):
+    ingest, _ = made
+    long = [pair for pair in text_of(ingest, "en-de", "train") if len(pair[0]) > 30]
+    (tmp_path / "en-de").mkdir()
+    path = tmp_path / "en-de" / "train-00000-of-00001.jsonl.gz"
+    records = [{"source": source, "target": target} for source, target in long]
+    path.write_bytes(shard_bytes(records))
+    (tmp_path / "manifest.json").write_bytes((ingest / "manifest.json").read_bytes())
+    options = {"vocabulary_size": 40, "source_length": 4, "target_length": 4}
+    with pytest.raises(UserError, match=r"all \d+ pairs of train are longer than 4"):
+        run(tmp_path, tmp_path / "x", tasks=("en-de",), **options)
+
+
+def test_a_task_that_was_not_ingested_is_named(made, tmp_path):
+    ingest, output = made
+    with pytest.raises(UserError, match="no shards of task en-fr"):
+        run(ingest, tmp_path / "x", tasks=("en-de", "en-fr"))
+    with pytest.raises(UserError, match="no task en-fr; it has en-de, en-zh"):
+        load_split(output, "en-fr", "train")
+    with pytest.raises(UserError, match="no split news of en-de; it has in_domain"):
+        load_split(output, "en-de", "news")
+    with pytest.raises(UserError, match="run tokenize first"):
+        load_split(tmp_path, "en-de", "train")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"vocabulary_size": 7},
+        {"vocabulary_size": 200, "byte_fallback": True},
+        {"character_coverage": 0.5},
+        {"sentences": 0},
+        {"open_rows": 0},
+        {"source_length": 3},
+        {"target_length": 20_000},
+        {"beam_options": ("--runner=DirectRunner",)},
+    ],
+)
+def test_options_out_of_range_are_field_errors(options):
+    with pytest.raises(FieldError):
+        a_config(**options)
+
+
+def test_tags_tell_target_languages_apart():
+    assert target_tags(("en-de", "en-fr", "zh-fr")) == {
+        "en-de": "<2de>",
+        "en-fr": "<2fr>",
+        "zh-fr": "<2fr>",
+    }
+    assert target_tags(("de-en", "zh-en")) == {"de-en": None, "zh-en": None}
