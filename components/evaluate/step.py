@@ -1,0 +1,176 @@
+"""Scores the kept weights of every trial and gathers the metrics table."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import logging
+import statistics
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from components import checkpoints, manifest, metrics_table
+from components.cross_entropy import Scorer, SentenceLosses, TestSet, load_test_sets
+from components.evaluate.config import Config
+from components.metrics_table import Row
+from components.tokenize.reader import load_index
+from components.train.layout import CURVE, WEIGHTS, load_record
+from components.train.milestones import is_final
+from models.errors import UserError
+from models.nmt.sizes import get_shape
+from models.nmt.transformer import Transformer
+
+log = logging.getLogger(__name__)
+
+IRREDUCIBLE = "irreducible.json"
+SENTENCES = "sentences"
+# The trainer measured the same weights: more than rounding apart means that one of
+# the two is wrong.
+_TOLERANCE = 1e-4
+
+
+def evaluate_all(
+    config: Config, *, train: Path, tokens: Path, directory: Path
+) -> dict[str, int]:
+    """Fills ``directory``; returns counts for the manifest."""
+    index = load_index(tokens)
+    tasks = tuple(index["tasks"])
+    test_sets = load_test_sets(tokens, tasks)
+    trials = manifest.load(train).config["trials"]
+    rows: list[Row] = []
+    for names in _stacks(config, train, trials):
+        rows += _evaluate_stack(train, names, test_sets, index, directory)
+    rows.sort(key=lambda row: trials.index(row.trial))
+    metrics_table.write(directory / metrics_table.FILE_NAME, rows)
+    text = json.dumps(irreducible_losses(index), indent=1)
+    manifest.write_atomically(directory / IRREDUCIBLE, text + "\n")
+    failed = sum(load_record(train / name)["status"] == "failed" for name in trials)
+    return {"trials": len(trials), "failed": failed, "rows": len(rows)}
+
+
+def irreducible_losses(index: dict) -> dict[str, dict[str, dict[str, float | None]]]:
+    """True conditional entropy of each test set, where the generator knows it.
+
+    Returns:
+      task -> test set -> ``nats_per_token``: -ln P(target | source) under the
+      generator, summed over the test set, over its target tokens; or ``None``.
+    """
+    return {
+        task: {
+            name: {
+                "nats_per_token": split["nats"] / split["target_tokens"]
+                if split.get("nats") is not None
+                else None,
+                "target_tokens": split["target_tokens"],
+            }
+            for name, split in found["splits"].items()
+            if name != "train"
+        }
+        for task, found in index["tasks"].items()
+    }
+
+
+def final_row(curve: Sequence[Row], steps: int) -> Row:
+    """The final loss of one trial on one test set.
+
+    The median over the evaluations of the last tenth of training, as in [N]
+    section 2.1, which does not hang on one lucky or unlucky evaluation.
+    """
+    losses = [row.loss for row in curve if is_final(row.step, steps)]
+    last = max(curve, key=lambda row: row.step)
+    return dataclasses.replace(
+        last, loss=statistics.median(losses), loss_kind="final"
+    )
+
+
+def _stacks(config: Config, train: Path, trials: Sequence[str]) -> Iterator[list[str]]:
+    """Names of trials of one size, at most ``config.stack`` at a time."""
+    by_size: dict[str, list[str]] = {}
+    for name in trials:
+        size = manifest.load(train / name).config["trial"]["size"]
+        by_size.setdefault(size, []).append(name)
+    for names in by_size.values():
+        for first in range(0, len(names), config.stack):
+            yield names[first : first + config.stack]
+
+
+def _evaluate_stack(
+    train: Path,
+    names: Sequence[str],
+    test_sets: Sequence[TestSet],
+    index: dict,
+    directory: Path,
+) -> list[Row]:
+    records = {name: load_record(train / name) for name in names}
+    done = [name for name in names if records[name]["status"] == "done"]
+    rows = []
+    for name in names:
+        if name not in done:
+            rows += metrics_table.read(train / name / CURVE)
+            log.warning("%s failed: %s", name, records[name]["reason"])
+    if not done:
+        return rows
+    model = load_stack([train / name / WEIGHTS for name in done], index)
+    scorer = Scorer(model)
+    measured = [scorer.score(test_set) for test_set in test_sets]
+    log.info("evaluate: %s", ", ".join(done))
+    for place, name in enumerate(done):
+        curve = metrics_table.read(train / name / CURVE)
+        for test_set, losses in zip(test_sets, measured, strict=True):
+            mine = [
+                row
+                for row in curve
+                if (row.task, row.test_set) == (test_set.task, test_set.name)
+            ]
+            final = final_row(mine, records[name]["steps"])
+            _check_same(name, mine[-1], float(losses.loss[place]))
+            rows += [final, *mine]
+        _write_sentences(directory, name, place, test_sets, measured)
+    return rows
+
+
+def load_stack(paths: Sequence[Path], index: dict) -> Transformer:
+    """Trained models of one size as a stack.
+
+    Raises:
+      UserError: A checkpoint was made with another vocabulary.
+    """
+    arrays, records = zip(*(checkpoints.load(path) for path in paths), strict=True)
+    for path, record in zip(paths, records, strict=True):
+        if record["vocabulary_size"] != index["vocabulary_size"]:
+            raise UserError(
+                f"{path}: made with a vocabulary of {record['vocabulary_size']}, the "
+                f"tokens have {index['vocabulary_size']}; train again"
+            )
+    shape = get_shape(records[0]["size"])
+    model = Transformer(shape, index["vocabulary_size"], stack=len(paths))
+    model.build()
+    for variable in model.trainable_variables:
+        variable.assign(np.stack([one[variable.path] for one in arrays]))
+    return model
+
+
+def _check_same(name: str, curve: Row, loss: float) -> None:
+    if abs(loss - curve.loss) > _TOLERANCE * curve.loss:
+        raise RuntimeError(
+            f"evaluate {name} {curve.task}/{curve.test_set}: the kept weights have "
+            f"loss {loss:.6f}, the trainer measured {curve.loss:.6f} at the same step"
+        )
+
+
+def _write_sentences(
+    directory: Path,
+    name: str,
+    place: int,
+    test_sets: Sequence[TestSet],
+    measured: Sequence[SentenceLosses],
+) -> None:
+    """Nats and tokens of every sentence, for paired comparisons of trials."""
+    arrays = {}
+    for test_set, losses in zip(test_sets, measured, strict=True):
+        label = f"{test_set.task}/{test_set.name}"
+        arrays[f"{label}/nats"] = losses.nats[place]
+        arrays[f"{label}/tokens"] = losses.tokens
+    checkpoints.save(directory / SENTENCES / f"{name}.npz", arrays)

@@ -1,0 +1,212 @@
+"""Artifacts: folders that are either whole and described, or not there.
+
+An artifact is written under a temporary name beside its final place and renamed
+when it is complete; its last file is ``manifest.json``. The manifest's ``key``
+is a digest of everything the artifact is a function of: the verb, its resolved
+configuration, the keys (or content digests) of its inputs and the version of
+this package. A step whose key matches is skipped, so a change reruns exactly
+what depends on it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import importlib.metadata
+import json
+import logging
+import os
+import shutil
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from components.version import VERSION
+
+log = logging.getLogger(__name__)
+
+FILE_NAME = "manifest.json"
+_FORMAT = "polyscale.manifest"
+_PACKAGES = (
+    "apache-beam",
+    "keras",
+    "numpy",
+    "scipy",
+    "sentencepiece",
+    "tensorflow",
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Manifest:
+    """What an artifact is and how it came to be.
+
+    Attributes:
+      verb: The step that made it.
+      key: Digest of everything it is a function of.
+      inputs: Name of each input -> its key or content digest.
+      config: The step's resolved configuration.
+      packages: Versions of the packages that can change the result.
+      counts: Whatever the step counts (records read, trials done, ...).
+      seconds: Wall time of the step that made it, 0 < seconds.
+    """
+
+    verb: str
+    key: str
+    inputs: Mapping[str, str]
+    config: Any
+    packages: Mapping[str, str]
+    counts: Mapping[str, Any]
+    seconds: float
+
+
+def plain(value: Any) -> Any:
+    """A configuration as JSON values, stable across runs."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {
+            f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)
+        }
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if isinstance(value, Path):
+        return str(value)
+    return value
+
+
+def digest_file(path: Path) -> str:
+    """SHA-256 of a file's bytes."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def digest_input(path: Path) -> str:
+    """An artifact's key, or the content digest of a plain file."""
+    if (path / FILE_NAME).is_file():
+        return load(path).key
+    return digest_file(path)
+
+
+def key_of(verb: str, config: Any, inputs: Mapping[str, str]) -> str:
+    """Digest of everything an artifact is a function of."""
+    described = {
+        "verb": verb,
+        "version": VERSION,
+        "config": plain(config),
+        "inputs": dict(inputs),
+    }
+    text = json.dumps(described, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def load(directory: Path) -> Manifest:
+    """The manifest of a complete artifact."""
+    record = json.loads((directory / FILE_NAME).read_text(encoding="utf-8"))
+    names = {f.name for f in dataclasses.fields(Manifest)}
+    return Manifest(**{name: record[name] for name in names})
+
+
+def is_current(directory: Path, key: str) -> bool:
+    """Whether ``directory`` holds a complete artifact with this key."""
+    try:
+        return load(directory).key == key
+    except (OSError, KeyError, ValueError):
+        return False
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Writes a text file so that a reader sees the old or the new one, whole."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    with open(temporary, "w", encoding="utf-8", newline="\n") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(temporary, path)
+
+
+def seal(
+    directory: Path,
+    *,
+    verb: str,
+    config: Any,
+    inputs: Mapping[str, str],
+    counts: Mapping[str, Any],
+    seconds: float,
+) -> Manifest:
+    """Writes ``manifest.json`` last: from here on the folder is an artifact."""
+    manifest = Manifest(
+        verb=verb,
+        key=key_of(verb, config, inputs),
+        inputs=dict(inputs),
+        config=plain(config),
+        packages=_package_versions(),
+        counts=plain(counts),
+        seconds=round(seconds, 3),
+    )
+    record = {"format": _FORMAT, "version": 1, **dataclasses.asdict(manifest)}
+    text = json.dumps(record, indent=1, ensure_ascii=False)
+    write_atomically(directory / FILE_NAME, text + "\n")
+    return manifest
+
+
+def complete(
+    verb: str,
+    output: Path,
+    *,
+    config: Any,
+    inputs: Mapping[str, Path],
+    make: Callable[[Path], Mapping[str, Any]],
+) -> Manifest:
+    """Makes an artifact unless the one that is there is current.
+
+    Args:
+      verb: The step's name.
+      output: The artifact's folder.
+      config: The step's frozen ``Config``.
+      inputs: Name -> artifact folder or file that the step reads.
+      make: Fills the folder it is given and returns counts for the manifest.
+
+    Returns:
+      The manifest of the artifact at ``output``.
+    """
+    digests = {name: digest_input(path) for name, path in sorted(inputs.items())}
+    if is_current(output, key_of(verb, config, digests)):
+        log.info("%s: up to date", verb)
+        return load(output)
+    temporary = output.with_name(f".{output.name}.tmp")
+    shutil.rmtree(temporary, ignore_errors=True)
+    temporary.mkdir(parents=True)
+    started = time.monotonic()
+    counts = make(temporary)
+    manifest = seal(
+        temporary,
+        verb=verb,
+        config=config,
+        inputs=digests,
+        counts=counts,
+        seconds=time.monotonic() - started,
+    )
+    _replace(temporary, output)
+    return manifest
+
+
+def _replace(temporary: Path, output: Path) -> None:
+    """Renames ``temporary`` to ``output``, moving an old artifact out of the way."""
+    retired = output.with_name(f".{output.name}.old")
+    shutil.rmtree(retired, ignore_errors=True)
+    if output.exists():
+        os.replace(output, retired)
+    os.replace(temporary, output)
+    shutil.rmtree(retired, ignore_errors=True)
+
+
+def _package_versions() -> dict[str, str]:
+    found = {"polyscale": VERSION}
+    for name in _PACKAGES:
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found

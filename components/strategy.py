@@ -1,0 +1,40 @@
+"""Where training runs: a `tf.distribute` strategy by one word."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import tensorflow as tf
+
+Name = Literal["default", "mirrored", "multi_worker", "tpu"]
+
+
+def build(name: Name) -> tf.distribute.Strategy:
+    """The strategy of that name.
+
+    * ``default``: one device, this process.
+    * ``mirrored``: all GPUs of this machine (or its logical CPU devices).
+    * ``multi_worker``: several machines, described by ``TF_CONFIG``.
+    * ``tpu``: the TPU that the environment names (``TPU_NAME``, or the local VM).
+    """
+    if name == "default":
+        return tf.distribute.get_strategy()
+    if name == "mirrored":
+        devices = tf.config.list_logical_devices("GPU")
+        devices = devices or tf.config.list_logical_devices("CPU")
+        return tf.distribute.MirroredStrategy([device.name for device in devices])
+    if name == "multi_worker":
+        return tf.distribute.MultiWorkerMirroredStrategy()
+    resolver = tf.distribute.cluster_resolver.TPUClusterResolver.connect()
+    return tf.distribute.TPUStrategy(resolver)
+
+
+def jit_pays(name: Name) -> bool:
+    """Whether to compile a replica's step with XLA ourselves.
+
+    Not on a TPU, whose strategy compiles on its own; not under a mirrored or
+    multi-worker strategy, whose variables live on several devices; and not on one
+    CPU, where it adds seconds of compilation to each program and does not make
+    small models faster.
+    """
+    return name == "default" and bool(tf.config.list_physical_devices("GPU"))

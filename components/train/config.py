@@ -1,0 +1,104 @@
+"""What a sweep trains, and how."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Literal
+
+from models.errors import FieldError
+
+
+@dataclasses.dataclass(frozen=True)
+class Config:
+    """Training of every (size x mixture x seed).
+
+    Attributes:
+      sizes: Names of model sizes (``polyscale plan`` lists them).
+      mixtures: Weights of the tasks: a mapping, or with two tasks the weight of
+        the first. A weight is a share of training examples ([M] section 3.1).
+      seeds: One trial a seed; a seed sets the initialisation and the data order.
+      steps: Training steps of a trial.
+      steps_by_size: Exceptions, size -> steps ([M] trains models of 500M and more
+        for 1M steps instead of 500k).
+      batch_tokens: Target positions in the batch of one trial.
+      learning_rate: Peak rate of the inverse-square-root schedule, relative to the
+        root mean square of each weight (Adafactor).
+      warmup_steps: Steps of linear warm-up to the peak.
+      average_decay: Decay of the running average of the weights that is evaluated
+        and kept; 0 evaluates the weights themselves, as the papers do.
+      evaluations: Evaluations on the learning curve up to the last tenth of the
+        steps, evenly spaced in log(step), two a doubling.
+      final_evaluations: Evaluations within the last tenth; the final loss is the
+        median over them ([N] section 2.1).
+      stack: Most trials of one size that train side by side as one program.
+      steps_per_call: Steps between two returns from the accelerator.
+      checkpoint_seconds: Least time between two checkpoints of a trial in
+        progress.
+      strategy: ``default`` (one device), ``mirrored``, ``multi_worker`` or ``tpu``.
+      precision: Keras dtype policy.
+      jit: Whether XLA compiles the step: ``auto`` where that is faster.
+    """
+
+    sizes: tuple[str, ...]
+    mixtures: tuple[float | Mapping[str, float], ...]
+    seeds: tuple[int, ...] = (0,)
+    steps: int = 4000
+    steps_by_size: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    batch_tokens: int = 512
+    learning_rate: float = 0.1
+    warmup_steps: int = 300
+    average_decay: float = 0.0
+    evaluations: int = 12
+    final_evaluations: int = 4
+    stack: int = 4
+    steps_per_call: int = 10
+    checkpoint_seconds: int = 20
+    strategy: Literal["default", "mirrored", "multi_worker", "tpu"] = "default"
+    precision: Literal["float32", "mixed_bfloat16"] = "float32"
+    jit: Literal["auto", "on", "off"] = "auto"
+
+    def __post_init__(self) -> None:
+        positive = (
+            "steps",
+            "batch_tokens",
+            "warmup_steps",
+            "evaluations",
+            "final_evaluations",
+            "stack",
+            "steps_per_call",
+        )
+        for field in positive:
+            _at_least(field, getattr(self, field), 1)
+        for size, steps in self.steps_by_size.items():
+            _at_least(f"steps_by_size.{size}", steps, 1)
+        _at_least("checkpoint_seconds", self.checkpoint_seconds, 0)
+        if not self.learning_rate > 0:
+            raise FieldError("learning_rate", f"got {self.learning_rate}, expected > 0")
+        if not 0 <= self.average_decay < 1:
+            raise FieldError(
+                "average_decay", f"got {self.average_decay}, expected 0 <= decay < 1"
+            )
+        for size in self.sizes:
+            self._check_steps(self.steps_of(size))
+
+    def _check_steps(self, steps: int) -> None:
+        if steps % self.steps_per_call:
+            raise FieldError(
+                "steps",
+                f"{steps} is not a multiple of steps_per_call = "
+                f"{self.steps_per_call}; try {steps - steps % self.steps_per_call}",
+            )
+        if self.warmup_steps > steps:
+            raise FieldError(
+                "warmup_steps", f"{self.warmup_steps} is more than the {steps} steps"
+            )
+
+    def steps_of(self, size: str) -> int:
+        """Training steps of a trial of that size."""
+        return self.steps_by_size.get(size, self.steps)
+
+
+def _at_least(field: str, value: int, least: int) -> None:
+    if value < least:
+        raise FieldError(field, f"got {value}, expected at least {least}")

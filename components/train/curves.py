@@ -1,0 +1,80 @@
+"""Learning curves: exact test losses as rows of the metrics table, and as
+TensorBoard events."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import tensorflow as tf
+
+from components.cross_entropy import SentenceLosses, TestSet
+from components.metrics_table import Row
+from components.trial import Trial, format_mixture
+from models.nmt.sizes import ParameterCount
+
+
+def curve_rows(
+    trial: Trial,
+    index: int,
+    parameters: ParameterCount,
+    step: int,
+    test_sets: Sequence[TestSet],
+    losses: Sequence[SentenceLosses],
+    seen: Mapping[str, tuple[int, int]],
+) -> list[Row]:
+    """One row a test set.
+
+    Args:
+      trial: The trial.
+      index: Its place in the stack.
+      parameters: Counts of its model.
+      step: Steps done.
+      test_sets, losses: What was measured, in the same order.
+      seen: Task -> training examples and target tokens of it seen so far.
+    """
+    rows = []
+    for test_set, measured in zip(test_sets, losses, strict=True):
+        examples, tokens = seen[test_set.task]
+        rows.append(
+            Row(
+                trial=trial.id,
+                cohort=trial.cohort,
+                size=trial.size,
+                seed=trial.seed,
+                task=test_set.task,
+                p=trial.weight(test_set.task),
+                mixture=format_mixture(dict(trial.mixture)),
+                test_set=test_set.name,
+                n=parameters.n,
+                n_enc=parameters.n_enc,
+                n_dec=parameters.n_dec,
+                n_embedding=parameters.n_embedding,
+                step=step,
+                examples_seen=examples,
+                tokens_seen=tokens,
+                loss=float(measured.loss[index]),
+                loss_kind="curve",
+                token_count=int(measured.tokens.sum()),
+                sentence_count=len(measured.tokens),
+            )
+        )
+    return rows
+
+
+class Board:
+    """TensorBoard events of one trial."""
+
+    def __init__(self, directory: Path):
+        self._writer = tf.summary.create_file_writer(str(directory))
+
+    def write(self, step: int, scalars: Mapping[str, float]) -> None:
+        """Writes scalars at a step."""
+        with self._writer.as_default(step=step):
+            for name, value in scalars.items():
+                tf.summary.scalar(name, value)
+        self._writer.flush()
+
+    def close(self) -> None:
+        """Closes the event file."""
+        self._writer.close()

@@ -1,0 +1,194 @@
+"""One compiled program: a stack of trials of one size, its step and its state."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from components import strategy as strategies
+from components.cross_entropy import Scorer, SentenceLosses, TestSet
+from components.train.config import Config
+from models.nmt.loss import token_cross_entropy
+from models.nmt.optimizer import Adafactor, InverseSquareRoot
+from models.nmt.sizes import ParameterCount, Shape
+from models.nmt.transformer import Transformer
+
+
+class Program:
+    """Models, optimizer and compiled step of a stack of trials.
+
+    Args:
+      config: How to train.
+      shape: Shape of every model of the stack.
+      vocabulary_size: Pieces in the vocabulary.
+      seeds: Seed of each trial of the stack.
+    """
+
+    def __init__(
+        self, config: Config, shape: Shape, vocabulary_size: int, seeds: Sequence[int]
+    ):
+        keras.config.set_dtype_policy(config.precision)
+        self.strategy = strategies.build(config.strategy)
+        self.stack = len(seeds)
+        with self.strategy.scope():
+            self.model = Transformer(shape, vocabulary_size, stack=self.stack)
+            self.model.build()
+            self.model.initialise(seeds)
+            self.optimizer = Adafactor(
+                InverseSquareRoot(config.learning_rate, config.warmup_steps),
+                stacked=True,
+            )
+            self.optimizer.build(self.model.trainable_variables)
+            self.average = _Average(self.model, config.average_decay)
+        self.scorer = Scorer(self.model)
+        jit = config.jit == "on" or (
+            config.jit == "auto" and strategies.jit_pays(config.strategy)
+        )
+        self._replica_step = tf.function(self._step, jit_compile=jit or None)
+        self._steps = tf.function(self._run_steps)
+
+    @property
+    def parameters(self) -> ParameterCount:
+        """Counts of one model."""
+        return self.model.count_parameters()
+
+    def train(self, fields: Sequence[tf.Tensor]) -> np.ndarray:
+        """Runs the steps of one element of `mixture.batches`.
+
+        Args:
+          fields: int ``[steps, stack, rows, length]``, in the order of `FIELDS`.
+
+        Returns:
+          Training loss of each trial, the mean over the steps, ``[stack]``.
+        """
+        return self._steps(*fields).numpy() / int(fields[0].shape[0])
+
+    def evaluate(self, test_sets: Sequence[TestSet]) -> list[SentenceLosses]:
+        """Exact losses of every trial under the weights that will be kept."""
+        with self.average.in_place():
+            return [self.scorer.score(test_set) for test_set in test_sets]
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Everything training is a function of, but the position in the data."""
+        return {name: variable.numpy() for name, variable in self._variables()}
+
+    def restore(self, state: Mapping[str, np.ndarray]) -> None:
+        """Puts back what `state` returned."""
+        for name, variable in self._variables():
+            variable.assign(state[name])
+
+    def weights(self, index: int) -> dict[str, np.ndarray]:
+        """The weights to keep of one trial, as those of a single model."""
+        with self.average.in_place():
+            return {
+                variable.path: variable.numpy()[index]
+                for variable in self.model.trainable_variables
+            }
+
+    def _variables(self) -> Iterator[tuple[str, keras.Variable]]:
+        for variable in self.model.trainable_variables:
+            yield f"model/{variable.path}", variable
+        for index, variable in enumerate(self.optimizer.variables):
+            yield f"optimizer/{index}", variable
+        for index, variable in enumerate(self.average.variables):
+            yield f"average/{index}", variable
+
+    def _run_steps(self, *fields: tf.Tensor) -> tf.Tensor:
+        total = tf.zeros((self.stack,))
+        for index in tf.range(tf.shape(fields[0])[0]):
+            batch = tuple(field[index] for field in fields)
+            losses = self.strategy.run(self._replica_step, args=batch)
+            total += self.strategy.reduce(tf.distribute.ReduceOp.SUM, losses, axis=None)
+        return total
+
+    def _step(self, *batch: tf.Tensor) -> tf.Tensor:
+        """One update on this replica's share of the batch.
+
+        Args:
+          batch: Four ``[stack, rows, length]``: the whole batch, on each replica;
+            a replica takes its rows. So the data do not depend on the devices.
+
+        Returns:
+          This replica's part of the loss, ``[stack]``; the parts sum to the mean
+          over the target tokens of the whole batch.
+        """
+        source, source_segments, target, target_segments = self._share(batch)
+        mask = tf.cast(target_segments > 0, tf.float32)
+        tokens = tf.reduce_sum(mask, axis=(1, 2))
+        context = tf.distribute.get_replica_context()
+        tokens = context.all_reduce(tf.distribute.ReduceOp.SUM, tokens)
+        variables = self.model.trainable_variables
+        with tf.GradientTape() as tape:
+            logits = self.model(
+                source, source_segments, target, target_segments, training=True
+            )
+            nats = tf.reduce_sum(token_cross_entropy(logits, target) * mask, (1, 2))
+            losses = nats / tf.maximum(tokens, 1.0)
+            # Each loss depends on its own model only, so the gradient of the sum
+            # holds every model's own gradient.
+            total = tf.reduce_sum(losses)
+        gradients = tape.gradient(total, variables)
+        self.optimizer.apply(gradients, variables)
+        self.average.update()
+        return losses
+
+    def _share(self, batch: Sequence[tf.Tensor]) -> list[tf.Tensor]:
+        replicas = self.strategy.num_replicas_in_sync
+        if replicas == 1:
+            return list(batch)
+        context = tf.distribute.get_replica_context()
+        rows = batch[0].shape[1] // replicas
+        first = context.replica_id_in_sync_group * rows
+        return [field[:, first : first + rows] for field in batch]
+
+
+class _Average:
+    """The running average of the weights, or nothing when the decay is 0.
+
+    The average starts at the first weights and warms up: its decay is at most
+    ``(1 + step) / (10 + step)``, so that the beginning is soon forgotten.
+    """
+
+    def __init__(self, model: Transformer, decay: float):
+        self.model = model
+        self.decay = decay
+        self.variables: list[keras.Variable] = []
+        if decay:
+            self._step = keras.Variable(0.0, trainable=False, name="average_step")
+            self._copies = [
+                keras.Variable(weight.numpy(), trainable=False, name="average")
+                for weight in model.trainable_variables
+            ]
+            self.variables = [self._step, *self._copies]
+
+    def update(self) -> None:
+        """One step, after the optimizer's."""
+        if not self.decay:
+            return
+        self._step.assign_add(1.0)
+        warm = (1.0 + self._step) / (10.0 + self._step)
+        keep = tf.minimum(self.decay, warm)
+        for copy, weight in zip(
+            self._copies, self.model.trainable_variables, strict=True
+        ):
+            copy.assign(keep * copy + (1.0 - keep) * weight)
+
+    @contextlib.contextmanager
+    def in_place(self) -> Iterator[None]:
+        """The averaged weights in place of the raw ones."""
+        if not self.decay:
+            yield
+            return
+        weights = self.model.trainable_variables
+        raw = [weight.numpy() for weight in weights]
+        for weight, copy in zip(weights, self._copies, strict=True):
+            weight.assign(copy)
+        try:
+            yield
+        finally:
+            for weight, value in zip(weights, raw, strict=True):
+                weight.assign(value)

@@ -1,0 +1,99 @@
+"""Multi-head attention over packed rows, T5 style: no biases, no 1/sqrt(d)."""
+
+from __future__ import annotations
+
+import keras
+from keras import ops
+
+from models.nmt.projection import Projection
+from models.nmt.sizes import Shape
+
+MASKED = -1e9
+
+
+def segment_mask(query_segments, key_segments, *, causal: bool = False):
+    """Additive mask that keeps the sentences of a packed row apart.
+
+    Args:
+      query_segments: int ``[*lead, batch, Lq]``; 0 is padding.
+      key_segments: int ``[*lead, batch, Lk]``.
+      causal: Whether a position sees only itself and what is before it.
+
+    Returns:
+      float32 ``[*lead, batch, 1, Lq, Lk]``: 0 where attention is allowed,
+      a large negative number elsewhere. A padding position sees the padding, so
+      that no row of the softmax is empty.
+    """
+    allowed = ops.equal(
+        ops.expand_dims(query_segments, -1), ops.expand_dims(key_segments, -2)
+    )
+    if causal:
+        length = query_segments.shape[-1]
+        past = ops.tril(ops.ones((length, length), dtype="bool"))
+        allowed = ops.logical_and(allowed, past)
+    mask = ops.where(allowed, 0.0, MASKED)
+    return ops.expand_dims(mask, -3)
+
+
+class Attention(keras.layers.Layer):
+    """Multi-head attention.
+
+    Scores are not divided by sqrt(head_dim): the initialisation of the query
+    projection absorbs it (Mesh TensorFlow's and T5's convention).
+
+    Args:
+      shape: The model's shape.
+      lead: ``()`` or ``(stack,)``.
+    """
+
+    def __init__(self, shape: Shape, lead: tuple[int, ...], **kwargs):
+        super().__init__(**kwargs)
+        self.heads, self.head_dim = shape.heads, shape.head_dim
+        self.lead = lead
+        d, inner = shape.d_model, shape.heads * shape.head_dim
+        query_stddev = (d * shape.head_dim) ** -0.5
+        self.query = Projection(lead, d, inner, query_stddev, name="query")
+        self.key = Projection(lead, d, inner, d**-0.5, name="key")
+        self.value = Projection(lead, d, inner, d**-0.5, name="value")
+        self.output_projection = Projection(
+            lead, inner, d, inner**-0.5, name="output"
+        )
+
+    def build(self, input_shape=None) -> None:
+        for layer in (self.query, self.key, self.value, self.output_projection):
+            layer.build()
+
+    def call(self, x, memory, bias):
+        """Attends from ``x`` to ``memory``.
+
+        Args:
+          x: ``[*lead, batch, Lq, d]``.
+          memory: ``[*lead, batch, Lk, d]``; ``x`` itself for self-attention.
+          bias: Added to the scores, broadcast to ``[*lead, batch, heads, Lq, Lk]``.
+
+        Returns:
+          ``[*lead, batch, Lq, d]``.
+        """
+        keys, values = self.project_memory(memory)
+        return self.attend(x, keys, values, bias)
+
+    def project_memory(self, memory):
+        """Keys and values, each ``[*lead, batch, heads, Lk, head_dim]``."""
+        return self._split(self.key(memory)), self._split(self.value(memory))
+
+    def attend(self, x, keys, values, bias):
+        """Attention from ``x`` to keys and values that are already projected."""
+        queries = self._split(self.query(x))
+        scores = ops.matmul(queries, ops.swapaxes(keys, -1, -2))
+        scores = ops.cast(scores, "float32") + bias
+        weights = ops.cast(ops.softmax(scores, axis=-1), self.compute_dtype)
+        mixed = ops.swapaxes(ops.matmul(weights, values), -2, -3)
+        middle = ops.shape(mixed)[len(self.lead) : -2]
+        merged = ops.reshape(mixed, (*self.lead, *middle, self.heads * self.head_dim))
+        return self.output_projection(merged)
+
+    def _split(self, x):
+        """``[*lead, batch, L, heads * head_dim] -> [*lead, batch, heads, L, head_dim]``"""
+        middle = ops.shape(x)[len(self.lead) : -1]
+        x = ops.reshape(x, (*self.lead, *middle, self.heads, self.head_dim))
+        return ops.swapaxes(x, -2, -3)

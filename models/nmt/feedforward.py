@@ -1,0 +1,28 @@
+"""The gated feed-forward block of T5 1.1 (Shazeer 2020)."""
+
+from __future__ import annotations
+
+import keras
+from keras import ops
+
+from models.nmt.projection import Projection
+from models.nmt.sizes import Shape
+
+
+class FeedForward(keras.layers.Layer):
+    """``wo(gelu(gate(x)) * up(x))``: three matrices of d x ff, no biases."""
+
+    def __init__(self, shape: Shape, lead: tuple[int, ...], **kwargs):
+        super().__init__(**kwargs)
+        d, ff = shape.d_model, shape.ff
+        self.gate = Projection(lead, d, ff, d**-0.5, name="gate")
+        self.up = Projection(lead, d, ff, d**-0.5, name="up")
+        self.down = Projection(lead, ff, d, ff**-0.5, name="down")
+
+    def build(self, input_shape=None) -> None:
+        for layer in (self.gate, self.up, self.down):
+            layer.build()
+
+    def call(self, x):
+        """``[*lead, batch, length, d]``, same shape out."""
+        return self.down(ops.gelu(self.gate(x), approximate=True) * self.up(x))

@@ -1,0 +1,128 @@
+"""Model sizes: shapes, names and exact parameter counts, without allocating any.
+
+``N`` in the scaling laws counts the parameters of the layers only, neither the
+input table nor the softmax table ([M] section 2.1, footnote 2).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+
+from models.errors import UserError
+
+RELATIVE_BUCKETS = 32
+RELATIVE_MAX_DISTANCE = 128
+
+
+@dataclasses.dataclass(frozen=True)
+class Shape:
+    """Shape of one encoder-decoder Transformer.
+
+    Attributes:
+      name: Short name, the number of non-embedding parameters (``127M``).
+      enc_layers, dec_layers: Depths, independent of each other.
+      d_model: Width of the residual stream.
+      heads: Attention heads.
+      head_dim: Width of one head.
+      ff: Width of the feed-forward layers.
+    """
+
+    name: str
+    enc_layers: int
+    dec_layers: int
+    d_model: int
+    heads: int
+    head_dim: int
+    ff: int
+
+
+@dataclasses.dataclass(frozen=True)
+class ParameterCount:
+    """Parameters of a model by part; ``n = n_enc + n_dec`` as in [M] and [N].
+
+    Attributes:
+      n_enc: Encoder layers, the final norm and position bias of the encoder.
+      n_dec: The same of the decoder.
+      n_embedding: Input table and softmax table.
+    """
+
+    n_enc: int
+    n_dec: int
+    n_embedding: int
+
+    @property
+    def n(self) -> int:
+        """Non-embedding parameters, the N of the laws."""
+        return self.n_enc + self.n_dec
+
+    @property
+    def total(self) -> int:
+        """All trainable parameters."""
+        return self.n + self.n_embedding
+
+
+def count_parameters(shape: Shape, vocabulary_size: int) -> ParameterCount:
+    """Counts what `models.nmt.transformer.Transformer` allocates.
+
+    Per layer: four projections of d x (heads * head_dim) an attention, three of
+    d x ff a gated feed-forward block, one scale vector a norm (two norms in an
+    encoder layer, three in a decoder layer); once a side: a final norm and 32
+    position-bias buckets a head (METHOD: N for d = heads * head_dim is
+    ``L_e (4 d^2 + 3 d ff + 2 d) + L_d (8 d^2 + 3 d ff + 3 d) + 2 d + 64 heads``).
+    """
+    d = shape.d_model
+    attention = 4 * d * shape.heads * shape.head_dim
+    feed_forward = 3 * d * shape.ff
+    once = d + RELATIVE_BUCKETS * shape.heads
+    return ParameterCount(
+        n_enc=shape.enc_layers * (attention + feed_forward + 2 * d) + once,
+        n_dec=shape.dec_layers * (2 * attention + feed_forward + 3 * d) + once,
+        n_embedding=2 * vocabulary_size * d,
+    )
+
+
+def _shape(name: str, layers: int, d_model: int, heads: int) -> Shape:
+    """Equal depths, heads that tile the width, and the paper's ff = 4 d."""
+    return Shape(name, layers, layers, d_model, heads, d_model // heads, 4 * d_model)
+
+
+# [M] App. A, in the paper's order; names are N rounded to millions.
+PAPER = (
+    _shape("19M", 2, 512, 8),
+    _shape("64M", 3, 768, 12),
+    _shape("127M", 6, 768, 12),
+    _shape("191M", 9, 768, 12),
+    _shape("340M", 9, 1024, 16),
+    _shape("453M", 12, 1024, 16),
+    _shape("708M", 12, 1280, 16),
+    _shape("1019M", 12, 1536, 16),
+)
+
+# A ladder for laptops under the same rules: about a factor of two a rung, depth
+# and width growing in tandem as in [M] App. A.
+LADDER = (
+    _shape("2k", 1, 8, 2),
+    _shape("5k", 1, 12, 2),
+    _shape("10k", 1, 16, 2),
+    _shape("21k", 1, 24, 3),
+    _shape("37k", 1, 32, 4),
+    _shape("75k", 2, 32, 4),
+    _shape("167k", 2, 48, 6),
+    _shape("296k", 2, 64, 8),
+    _shape("591k", 4, 64, 8),
+    _shape("1330k", 4, 96, 8),
+    _shape("2950k", 5, 128, 8),
+    _shape("5532k", 6, 160, 10),
+)
+
+SHAPES = {shape.name: shape for shape in LADDER + PAPER}
+
+
+def get_shape(name: str) -> Shape:
+    """The shape of that name. Raises ``UserError`` with what it may have meant."""
+    if name in SHAPES:
+        return SHAPES[name]
+    close = difflib.get_close_matches(name, SHAPES, n=1)
+    hint = f"; did you mean {close[0]}?" if close else ""
+    raise UserError(f"unknown size {name!r}{hint} (sizes: {', '.join(SHAPES)})")
