@@ -18,6 +18,7 @@ EXTRAS = {
         "tensorflow>=2.20,<2.22",
         "keras>=3.15,<4",
         "keras-hub>=0.32,<0.33",
+        "tensorboard>=2.20,<2.22",  # tf.summary is empty without it
         "tensorflow-text>=2.20,<2.22",
         "tensorflow-datasets>=4.9,<5",
     ],
