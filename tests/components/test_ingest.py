@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import random
 from pathlib import Path
@@ -13,12 +12,12 @@ from components import ingest
 from components.ingest.block import Letters, Rejected
 from components.ingest.cleaning import clean
 from components.ingest.config import SyntheticConfig, TextTask, TextTestSet
-from components.ingest.graph import in_file_order
 from components.ingest.inputs import TextInput
 from components.ingest.keys import comparable
 from components.ingest.lines import Batch
 from components.ingest.rules import Rules, TooLong
 from components.ingest.sinks import Sinks
+from components.ingest.stages import in_file_order
 from components.text_shards import read_shard, split_shards, splits
 from models.errors import FieldError, UserError
 
@@ -246,105 +245,6 @@ def test_a_current_artifact_is_not_made_again(made, caplog):
     again = a_config(**options, synthetic=SyntheticConfig(seed=8))
     ingest.run(again, base=base, tasks=TASKS, output=base / "ingest")
     assert (base / "ingest" / "manifest.json").stat().st_mtime_ns == before
-
-
-def test_windows_files_byte_order_marks_and_odd_lines(tmp_path):
-    sources = [f"sentence number {i}" for i in range(40)]
-    targets = [f"Satz Nummer {i}" for i in range(40)]
-    sources[0] = "\ufeff" + sources[0]
-    sources[7] = "two\u2028halves\u0085of\x0cone"
-    text = "\r\n".join(sources)
-    (tmp_path / "a.en").write_bytes(text.encode())
-    encoded = [target.encode() for target in targets]
-    encoded[3], encoded[9] = "grün".encode("latin-1"), b"nul\0byte"
-    (tmp_path / "a.de.gz").write_bytes(gzip.compress(b"\n".join(encoded) + b"\n"))
-    config = a_config(text={"en-de": TextTask("a.en", "a.de.gz")}, test_sentences=5)
-    output = tmp_path / "ingest"
-    ingest.run(config, base=tmp_path, tasks=("en-de",), output=output)
-    pairs = dict(
-        pairs_of(output, "en-de", "train") + pairs_of(output, "en-de", "in_domain")
-    )
-    assert len(pairs) == 38
-    assert pairs["sentence number 0"] == "Satz Nummer 0"
-    assert pairs["two halves of one"] == "Satz Nummer 7"
-    letters = dead_letters(output, "en-de")
-    assert [(x["line"], x["rule"]) for x in letters] == [
-        (4, "not_text"),
-        (10, "not_text"),
-    ]
-    assert letters[0]["target"] == "gr\\xfcn"
-
-
-def broken(base: Path, name: str) -> tuple[str, str]:
-    """Two files in the way of ``name``, for the test below."""
-    lines = [f"line {i}" for i in range(5000)]
-    write(base / "a.en", lines)
-    write(base / "a.de", lines)
-    if name == "misaligned":
-        write(base / "a.de", lines[:-2])
-    elif name == "empty":
-        (base / "a.en").write_bytes(b"")
-        (base / "a.de").write_bytes(b"")
-    elif name == "cut off":
-        whole = gzip.compress("\n".join(lines).encode())
-        (base / "a.de.gz").write_bytes(whole[: len(whole) // 2])
-        return "a.en", "a.de.gz"
-    elif name == "not gzip":
-        write(base / "a.de.gz", lines)
-        return "a.en", "a.de.gz"
-    elif name == "folder":
-        (base / "a").mkdir()
-        return "a.en", "a"
-    elif name == "missing":
-        return "a.en", "b.de"
-    elif name == "same file":
-        return "a.en", "../text/a.en"
-    elif name == "uneven globs":
-        write(base / "b.en", lines)
-        return "*.en", "*.de"
-    elif name == "utf-16":
-        (base / "a.de").write_bytes("\n".join(lines).encode("utf-16"))
-    elif name == "few":
-        write(base / "a.en", lines[:30])
-        write(base / "a.de", lines[:30])
-    elif name == "archive":
-        return "a.en", "a.zip"
-    return "a.en", "a.de"
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("misaligned", r"a\.en has 5000 lines, .*a\.de has 4998"),
-        ("empty", r"a\.en: the file is empty"),
-        ("cut off", r"a\.de\.gz: cannot be read beyond byte .* damaged"),
-        ("not gzip", r"a\.de\.gz: cannot be read .* not what its name says"),
-        ("folder", r"ingest\.text\.en-de\.target: .* is a folder"),
-        ("missing", r"ingest\.text\.en-de\.target: no file .*b\.de"),
-        ("same file", r"source and target are the same file"),
-        ("uneven globs", r"matches 2 files and \*\.de matches 1"),
-        ("utf-16", r"0 sentences can be held out.*not_text 5000"),
-        ("few", r"30 sentences can be held out, .* is 40; ask for fewer"),
-        ("archive", r"\.zip files cannot be read"),
-    ],
-)
-def test_files_that_cannot_be_used_are_explained(tmp_path, name, message):
-    base = tmp_path / "text"
-    source, target = broken(base, name)
-    config = a_config(
-        text={"en-de": TextTask(source, target)},
-        test_sentences=40,
-        rules=Rules(copied=None),
-    )
-    with pytest.raises(UserError, match=message) as caught:
-        ingest.run(config, base=base, tasks=("en-de",), output=base / "ingest")
-    assert "\n" not in str(caught.value)
-    assert not (base / "ingest").exists()
-
-
-def test_a_task_without_files_is_named(tmp_path):
-    with pytest.raises(UserError, match=r"no files for task de-zh.*en-de, en-fr"):
-        ingest.run(a_config(), base=tmp_path, tasks=("de-zh",), output=tmp_path / "x")
 
 
 @pytest.mark.parametrize(
