@@ -47,6 +47,10 @@ class Config:
       robust_scale: Where soft_l1 turns from squares to absolute values, in units of
         the metric; 1 % of the median value when null.
       fixed: Coefficients that are given, name -> value.
+      by: Columns that set runs apart beside their mixture, such as the size of the
+        data: each of their values has its own curve.
+      choose_sharing: Back-test how much the weightings share, and fit that too where
+        it is less than [M] eq. 7 says.
       held_out: What is never shown to the fit.
       seed: Of the draws.
     """
@@ -59,6 +63,8 @@ class Config:
     uncertainty: Literal["t", "perturbation"] = "t"
     robust_scale: float | None = None
     fixed: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    by: tuple[str, ...] = ()
+    choose_sharing: bool = True
     held_out: HeldOut = HeldOut()
     seed: int = 0
 

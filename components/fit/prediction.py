@@ -16,7 +16,7 @@ from components.trial import check_mixture, format_mixture
 from models.errors import UserError
 from models.laws.law import Law
 
-KINDS = ("approximate", "joint", "individual")
+KINDS = ("shared", "approximate", "joint", "individual")  # the first that can
 
 
 @dataclasses.dataclass(frozen=True)

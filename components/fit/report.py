@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from components.fit.held_out import Compared
 from components.fit.runs import Runs
 from models.errors import UserError
 from models.laws.law import Law, find
+from models.laws.sharing import Backtest
 
 
 def report_text(
-    laws: Sequence[Law], runs: Runs, notes: Sequence[str], compared: Sequence[Compared]
+    laws: Sequence[Law],
+    runs: Runs,
+    notes: Sequence[str],
+    compared: Sequence[Compared],
+    backtests: Mapping[str, Backtest],
 ) -> str:
     """Every law with its errors, effective fractions, the proof and warnings."""
     parts = [f"{len(laws)} laws from {len(runs.fitted)} runs"]
@@ -22,6 +27,7 @@ def report_text(
     for law in laws:
         if law.kind != "individual":
             parts += ["", str(law)]
+    parts += [f"\n{test_set}: {one}" for test_set, one in backtests.items()]
     parts.append(fractions_table(laws))
     parts.append(held_out_table(compared))
     return "\n".join(part for part in parts if part is not None)

@@ -55,7 +55,13 @@ def sort_rows(lines: Sequence[Line], config: Config, where: str) -> Runs:
         raise UserError(f"{where}: every row is held out; nothing is left to fit")
     if not kept:
         raise UserError(f"{where}: no row to fit; {'; '.join(notes)}")
-    everything = _observations(kept, config.metric)
+    for name in config.by:
+        if name not in kept[0]:
+            raise UserError(
+                f"{where}: no column {name} to set runs apart by; it has "
+                f"{', '.join(kept[0])}"
+            )
+    everything = _observations(kept, config.metric, config.by)
     held = [k for k, kind in enumerate(kinds) if kind]
     fitted = [k for k, kind in enumerate(kinds) if not kind]
     return Runs(
@@ -180,7 +186,7 @@ def _check_held_out(
         )
 
 
-def _observations(lines: list[Line], metric: str) -> Observations:
+def _observations(lines: list[Line], metric: str, by: tuple[str, ...]) -> Observations:
     origins: dict[str, set] = {}
     for line in lines:
         origins.setdefault(line["test_set"], set()).add(line.get("origin"))
@@ -196,6 +202,7 @@ def _observations(lines: list[Line], metric: str) -> Observations:
         seed=[line["seed"] for line in lines],
         n_enc=[_or_nan(line.get("n_enc")) for line in lines],
         n_dec=[_or_nan(line.get("n_dec")) for line in lines],
+        condition=[",".join(f"{c}={line[c]}" for c in by) for line in lines],
         metric=metric,
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
 import logging
 from collections.abc import Mapping
@@ -20,6 +21,7 @@ from models.laws import fit_approximate, fit_individual, fit_joint
 from models.laws.fitting import Options, reference_size
 from models.laws.law import Law
 from models.laws.observations import Observations
+from models.laws.sharing import Backtest, choose_sharing, fit_shared
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +42,13 @@ def fit_table(config: Config, *, table: Path, output: Path) -> Manifest:
 def _make(config: Config, source: Path, folder: Path) -> Mapping[str, Any]:
     lines = table.read(source, config.metric)
     runs = sort_rows(lines, config, str(source))
-    laws, notes = fit_laws(runs, config)
+    options = _options(runs, config)
+    laws, notes = fit_laws(runs, config, options)
+    backtests = _backtests(runs, options) if config.choose_sharing else {}
+    for test_set, backtest in backtests.items():
+        shared, said = _shared(runs, test_set, backtest, options)
+        laws += shared
+        notes += said
     for note in notes:
         log.warning("fit: %s", note)
     provenance = {
@@ -50,12 +58,13 @@ def _make(config: Config, source: Path, folder: Path) -> Mapping[str, Any]:
         "capacity": config.capacity,
         "uncertainty": config.uncertainty,
         "seed": config.seed,
+        "backtest": {name: manifest.plain(one) for name, one in backtests.items()},
     }
     law_file.save(folder / law_file.FILE_NAME, laws, provenance)
     write_atomically(folder / "coefficients.csv", coefficients_csv(laws))
     compared = held_out.compare(laws, runs)
     write_atomically(folder / held_out.FILE_NAME, held_out.to_csv(compared))
-    text = report_text(laws, runs, notes, compared)
+    text = report_text(laws, runs, notes, compared, backtests)
     write_atomically(folder / "report.txt", text + "\n")
     return {
         "laws": len(laws),
@@ -65,7 +74,52 @@ def _make(config: Config, source: Path, folder: Path) -> Mapping[str, Any]:
     }
 
 
-def fit_laws(runs: Runs, config: Config) -> tuple[list[Law], list[str]]:
+def _options(runs: Runs, config: Config) -> Options:
+    return Options(
+        reference=reference_size(runs.fitted, Options()),
+        robust_scale=config.robust_scale,
+        draws=config.draws,
+        uncertainty=config.uncertainty,
+        seed=config.seed,
+        fixed=config.fixed,
+    )
+
+
+def _backtests(runs: Runs, options: Options) -> dict[str, Backtest]:
+    """How much is shared, by test set; those with too few sizes are left out."""
+    groups: dict[str, list[Observations]] = {}
+    for _, test_set, group in runs.fitted.groups():
+        groups.setdefault(test_set, []).append(group)
+    found = {name: choose_sharing(parts, options) for name, parts in groups.items()}
+    return {name: one for name, one in found.items() if one is not None}
+
+
+def _shared(
+    runs: Runs, test_set: str, backtest: Backtest, options: Options
+) -> tuple[list[Law], list[str]]:
+    """The chosen laws where they are not fitted anyway, and what that means."""
+    notes = []
+    if backtest.beaten_by_persistence:
+        notes.append(
+            f"{test_set}: no law predicts the largest size better than repeating the "
+            "next smaller one's loss does; the sizes are too few or too alike"
+        )
+    if not backtest.rejects_equation_7:
+        return [], notes
+    notes.append(
+        f"{test_set}: the back-test rejects one alpha and irreducible loss for all "
+        f"weightings ([M] eq. 7); what predicts best shares {backtest.chosen}"
+    )
+    laws = []
+    for _, name, group in runs.fitted.groups():
+        if name == test_set and backtest.chosen == "alpha":
+            laws += fit_shared(group, "alpha", dataclasses.replace(options, draws=0))
+    return laws, notes
+
+
+def fit_laws(
+    runs: Runs, config: Config, options: Options
+) -> tuple[list[Law], list[str]]:
     """Fits every kind of law to every task and test set.
 
     Returns:
@@ -74,14 +128,6 @@ def fit_laws(runs: Runs, config: Config) -> tuple[list[Law], list[str]]:
     Raises:
       UserError: No law could be fitted.
     """
-    options = Options(
-        reference=reference_size(runs.fitted, Options()),
-        robust_scale=config.robust_scale,
-        draws=config.draws,
-        uncertainty=config.uncertainty,
-        seed=config.seed,
-        fixed=config.fixed,
-    )
     laws: list[Law] = []
     refusals: list[str] = []
     for _, _, group in runs.fitted.groups():

@@ -73,6 +73,21 @@ class GroupedPowerLaw:
         return reducible + theta[:, floor_at], jacobian
 
 
+def grouped_form(x: Array, weighting: Index, names: tuple[str, ...]) -> GroupedPowerLaw:
+    """The form whose sharing the parameters' names tell.
+
+    Args:
+      x: Model sizes over the reference size, [rows].
+      weighting: Index of each row's weighting, [rows].
+      names: Parameters; a stem that occurs once is shared by all weightings.
+    """
+    stems = ("alpha", "beta", "irreducible_loss")
+    counts = [sum(name.split("[")[0] == stem for name in names) for stem in stems]
+    one = np.zeros(len(x), dtype=int)
+    alpha_of, beta_of, floor_of = (weighting if k > 1 else one for k in counts)
+    return GroupedPowerLaw(x, alpha_of, beta_of, floor_of, names, counts[0], counts[1])
+
+
 def starts(form: GroupedPowerLaw, y: Array, count: int = 3) -> Array:
     """Starting points by variable projection on a grid of exponents.
 

@@ -9,7 +9,7 @@ import numpy as np
 from models.errors import UserError
 from models.laws import grouped
 from models.laws.fitting import Options, conclude, reference_size, target
-from models.laws.law import Law, grouped_form
+from models.laws.law import Law
 from models.laws.observations import Observations
 
 _NAMES = ("alpha", "beta", "irreducible_loss")
@@ -39,7 +39,7 @@ def fit_univariate(runs: Observations, options: Options | None = None) -> Law:
             f"{needed}; runs: {', '.join(dict.fromkeys(runs.trial.tolist()))}"
         )
     x = runs.n / reference_size(runs, options)
-    form = grouped_form(x, index, _NAMES, len(runs))
+    form = grouped.grouped_form(x, index, _NAMES)
     return conclude(
         "individual",
         "none",

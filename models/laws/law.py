@@ -11,13 +11,13 @@ from numpy.typing import ArrayLike
 from models.errors import UserError
 from models.laws import capacity as capacities
 from models.laws.capacity_law import CapacityLaw
-from models.laws.grouped import GroupedPowerLaw
+from models.laws.grouped import grouped_form
 from models.laws.observations import Weighting
+from models.laws.points import Points, Shares, resolve, shape
 from models.laws.printing import law_text
 from models.laws.solver import Array, Form
 from models.laws.uncertainty import delta_variance, t_factor
 
-Shares = ArrayLike | Mapping[str, ArrayLike]
 CEILINGS = {"bleu": 100.0, "chrf": 100.0, "bleurt": 1.0, "comet": 1.0}
 
 
@@ -92,12 +92,11 @@ class Law:
         Raises:
           UserError: The law was not fitted on it.
         """
-        _, own, shares = self._rows(1.0, p)
-        return self.weightings[self._known(own, shares)[0]]
+        return self.weightings[self._points(1.0, p).known()[0]]
 
     def admissible(self, theta: Array) -> Array:
         """The nearest coefficients within the law's bounds, [parameters]."""
-        form = self._form(np.ones(1), np.ones(1), np.full((1, len(self.tasks)), np.nan))
+        form = self._form(self._points(1.0, self.weightings[0]))
         return np.clip(theta, form.lower, form.upper)
 
     def predict(self, n: ArrayLike, p: Shares) -> Array:
@@ -114,9 +113,9 @@ class Law:
           UserError: n is not positive, p is not in (0, 1], or the law knows only
             the mixtures it was fitted on and this is another.
         """
-        shape = _shape(n, p)
+        expected = shape(n, p)
         values, _ = self._evaluate(n, p, self.theta[None])
-        return values[0].reshape(shape)
+        return values[0].reshape(expected)
 
     def predict_draws(self, n: ArrayLike, p: Shares) -> Array:
         """The law's value under each draw, [draws, rows]."""
@@ -136,16 +135,18 @@ class Law:
         Returns:
           Lower and upper ends; infinite where the fit had no degree of freedom.
         """
-        shape = _shape(n, p)
+        expected = shape(n, p)
         values, jacobian = self._evaluate(n, p, self.theta[None])
         if self.dof <= 0:
-            endless = np.full(shape, np.inf)
+            endless = np.full(expected, np.inf)
             return -endless, endless
         variance = delta_variance(jacobian[0], self.covariance)
         if measured:
             variance = variance + self.residual_sd**2
         half = t_factor(level, self.dof) * np.sqrt(np.maximum(variance, 0.0))
-        return (values[0] - half).reshape(shape), (values[0] + half).reshape(shape)
+        return (values[0] - half).reshape(expected), (values[0] + half).reshape(
+            expected
+        )
 
     def coefficient_interval(
         self, name: str, level: float = 0.95
@@ -168,20 +169,19 @@ class Law:
         Returns:
           f, and the ends of its interval (on a log scale, so that they are > 0).
         """
-        shape = _shape(1.0, p)
-        _, own, shares = self._rows(1.0, p)
-        f, jacobian = self._log_fraction(own, shares)
+        expected = shape(1.0, p)
+        f, jacobian = self._log_fraction(self._points(1.0, p))
         variance = delta_variance(jacobian, self.covariance)
         spread = np.sqrt(np.where(np.isnan(variance), np.inf, variance))
         half = np.where(spread > 0, t_factor(level, self.dof) * spread, 0.0)
         ends = (np.exp(f), np.exp(f - half), np.exp(np.minimum(f + half, 700.0)))
-        return tuple(part.reshape(shape) for part in ends)
+        return tuple(part.reshape(expected) for part in ends)
 
-    def _log_fraction(self, own: Array, shares: Array) -> tuple[Array, Array]:
+    def _log_fraction(self, points: Points) -> tuple[Array, Array]:
         """log f [rows] and its gradient [rows, parameters]."""
         if self.kind == "approximate":
-            bound = CapacityLaw(np.ones(len(own)), own, shares, self._capacity())
-            f, jacobian = bound.effective_fraction(self.theta[None])
+            form = self._form(points)
+            f, jacobian = form.effective_fraction(self.theta[None])
             return np.log(f[0]), jacobian[0] / f[0][:, None]
         names = list(self.parameters)
         if self.kind != "joint" or "alpha" not in names:
@@ -189,7 +189,7 @@ class Law:
                 f"{self.kind} law of {self.task}: an effective fraction needs one "
                 "alpha for all weightings; use the joint or approximate law"
             )
-        index = self._known(own, shares)
+        index = points.known()
         betas = np.array(
             [names.index(f"beta[{self.weightings[k].label}]") for k in index]
         )
@@ -202,8 +202,8 @@ class Law:
         one = names.index(f"beta[{self.weightings[whole[0]].label}]")
         theta, alpha = np.maximum(self.theta, 1e-12), self.parameters["alpha"]
         log_f = (np.log(theta[one]) - np.log(theta[betas])) / alpha
-        jacobian = np.zeros((len(own), len(theta)))
-        rows = np.arange(len(own))
+        jacobian = np.zeros((len(index), len(theta)))
+        rows = np.arange(len(index))
         jacobian[rows, names.index("alpha")] = -log_f / alpha
         jacobian[rows, betas] -= 1.0 / (alpha * theta[betas])
         jacobian[rows, one] += 1.0 / (alpha * theta[one])
@@ -215,89 +215,24 @@ class Law:
 
     def _evaluate(self, n: ArrayLike, p: Shares, theta: Array) -> tuple[Array, Array]:
         """Values and Jacobian, on the scale of the metric."""
-        sizes, own, shares = self._rows(n, p)
-        x = sizes / self.reference["n"]
-        values, jacobian = self._form(x, own, shares).evaluate(theta)
+        values, jacobian = self._form(self._points(n, p)).evaluate(theta)
         if self.ceiling is None:
             return values, jacobian
         return self.ceiling - values, -jacobian
 
-    def _form(self, x: Array, own: Array, shares: Array) -> Form:
-        """The law's formula on these rows."""
+    def _points(self, n: ArrayLike, p: Shares) -> Points:
+        where = f"{self.kind} law of {self.task}"
+        return resolve(n, p, self.task, self.tasks, self.weightings, where)
+
+    def _form(self, points: Points) -> Form:
+        """The law's formula on these points."""
+        x = points.n / self.reference["n"]
         if self.kind == "approximate":
-            return CapacityLaw(x, own, shares, self._capacity())
-        weighting = self._known(own, shares)
-        return grouped_form(x, weighting, tuple(self.parameters), len(own))
-
-    def _rows(self, n: ArrayLike, p: Shares) -> tuple[Array, Array, Array]:
-        """Sizes [rows], own weights [rows] and all weights [rows, tasks]."""
-        flat = _flat(n, p)
-        sizes = flat[0]
-        if not (np.isfinite(sizes).all() and (sizes > 0).all()):
-            raise UserError(f"n: {_first_bad(sizes)}; expected a positive number")
-        if isinstance(p, Mapping):
-            unknown = set(p) - set(self.tasks) - {self.task}
-            if unknown:
-                raise UserError(
-                    f"unknown task {', '.join(sorted(unknown))}; this law knows "
-                    f"{', '.join(self.tasks)}"
-                )
-            weights = dict(zip(p, flat[1:], strict=True))
-            shares = np.column_stack(
-                [weights.get(task, np.zeros_like(sizes)) for task in self.tasks]
-            )
-            own = weights.get(self.task, np.zeros_like(sizes))
-        else:
-            own = flat[1]
-            shares = self._completed(own)
-        outside = ~((own >= 0) & (own <= 1))
-        if outside.any():
-            raise UserError(f"p: {own[outside][0]:g}; expected a weight in [0, 1]")
-        return sizes, own, shares
-
-    def _completed(self, own: Array) -> Array:
-        shares = np.full((len(own), len(self.tasks)), np.nan)
-        if len(self.tasks) == 2:
-            shares[:] = (1.0 - own)[:, None]
-        elif len(self.tasks) == 1:
-            shares[:] = 0.0
-        if self.task in self.tasks:
-            shares[:, self.tasks.index(self.task)] = own
-        return shares
-
-    def _known(self, own: Array, shares: Array) -> np.ndarray:
-        """Index of each row's weighting among the fitted ones."""
-        index = np.empty(len(own), dtype=int)
-        for row, (p, weights) in enumerate(zip(own, shares, strict=True)):
-            found = [
-                k
-                for k, known in enumerate(self.weightings)
-                if abs(known.p - p) < 1e-6 and _same(known.mixture, self.tasks, weights)
-            ]
-            if len(found) != 1:
-                raise UserError(
-                    f"{self.kind} law of {self.task}: p = {p:g} is not one of its "
-                    f"weightings ({', '.join(w.label for w in self.weightings)}); "
-                    "the approximate law predicts any p"
-                )
-            index[row] = found[0]
-        return index
+            return CapacityLaw(x, points.own, points.shares, self._capacity())
+        return grouped_form(x, points.known(), tuple(self.parameters))
 
     def __str__(self) -> str:
         return law_text(self)
-
-
-def grouped_form(
-    x: Array, weighting: np.ndarray, names: tuple[str, ...], rows: int
-) -> GroupedPowerLaw:
-    """The grouped form whose sharing the parameters' names tell."""
-    counts = [
-        sum(name.startswith(stem) for name in names)
-        for stem in ("alpha", "beta", "irreducible_loss")
-    ]
-    one = np.zeros(rows, dtype=int)
-    alpha_of, beta_of, floor_of = (weighting if k > 1 else one for k in counts)
-    return GroupedPowerLaw(x, alpha_of, beta_of, floor_of, names, counts[0], counts[1])
 
 
 def find_all(
@@ -322,26 +257,3 @@ def find(
     """The first law of this kind, task and test set, or None."""
     found = find_all(laws, kind, task, test_set)
     return found[0] if found else None
-
-
-def _flat(n: ArrayLike, p: Shares) -> list[Array]:
-    parts = [n, *(p.values() if isinstance(p, Mapping) else [p])]
-    arrays = np.broadcast_arrays(*(np.asarray(part, float) for part in parts))
-    return [array.ravel() for array in arrays]
-
-
-def _shape(n: ArrayLike, p: Shares) -> tuple[int, ...]:
-    parts = [n, *(p.values() if isinstance(p, Mapping) else [p])]
-    return np.broadcast_shapes(*(np.shape(part) for part in parts))
-
-
-def _first_bad(values: Array) -> str:
-    return f"{values[~(np.isfinite(values) & (values > 0))][0]:g}"
-
-
-def _same(known: Mapping[str, float], tasks: tuple[str, ...], weights: Array) -> bool:
-    """Whether a mixture has these weights, as far as both are known."""
-    if not known or np.isnan(weights).any():
-        return True
-    pairs = zip(tasks, weights, strict=True)
-    return all(abs(known.get(task, 0.0) - weight) < 1e-6 for task, weight in pairs)

@@ -21,11 +21,18 @@ class Weighting:
         the task's own weight would not be unique.
       p: The task's own sampling probability; 0 for a task that is only evaluated.
       mixture: Weight of every task with a positive weight; empty when unknown.
+      condition: What else sets its runs apart, such as the size of the data.
     """
 
     label: str
     p: float
     mixture: Mapping[str, float]
+    condition: str = ""
+
+    def same(self, other: Weighting) -> bool:
+        """Whether both stand for the same runs, whatever their labels."""
+        mine = (self.p, dict(self.mixture), self.condition)
+        return mine == (other.p, dict(other.mixture), other.condition)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,6 +49,7 @@ class Observations:
       shares: Sampling probability of each of ``tasks``, [rows, tasks]; NaN where
         the rest of a mixture is not known.
       n_enc, n_dec: Parameters of either side, [rows]; NaN where not known.
+      condition: What else sets runs apart, a text, [rows]; mostly empty.
       metric: What was measured; ``loss`` is in nats per target token.
     """
 
@@ -57,6 +65,7 @@ class Observations:
     shares: Array
     n_enc: Array
     n_dec: Array
+    condition: NDArray[np.str_]
     metric: str = "loss"
 
     def __len__(self) -> int:
@@ -86,16 +95,21 @@ class Observations:
 
     def weightings(self) -> tuple[tuple[Weighting, ...], NDArray[np.int64]]:
         """The distinct mixtures of these rows, by p, and each row's index."""
-        shares = np.column_stack([self.p, np.nan_to_num(self.shares, nan=-1.0)])
-        distinct, index = np.unique(shares.round(9), axis=0, return_inverse=True)
+        conditions, condition_of = np.unique(self.condition, return_inverse=True)
+        shares = np.nan_to_num(self.shares, nan=-1.0)
+        keys = np.column_stack([self.p, shares, condition_of.ravel()])
+        distinct, index = np.unique(keys.round(9), axis=0, return_inverse=True)
         own = distinct[:, 0].tolist()
-        unique = all(own.count(p) == 1 for p in own)
+        one_each = len(set(own)) * len(conditions) >= len(own)
         found = []
-        for p, *row in distinct.tolist():
+        for p, *row, which in distinct.tolist():
             mixture = {t: w for t, w in zip(self.tasks, row, strict=True) if w > 0}
             known = mixture if min(row, default=-1.0) >= 0 else {}
             text = ",".join(f"{task}={weight:g}" for task, weight in known.items())
-            found.append(Weighting(f"{p:g}" if unique else text or f"{p:g}", p, known))
+            label = f"{p:g}" if one_each or not text else text
+            condition = str(conditions[int(which)])
+            label = f"{label};{condition}" if condition else label
+            found.append(Weighting(label, p, known, condition))
         return tuple(found), index.ravel()
 
 
@@ -112,6 +126,7 @@ def observations(
     seed: ArrayLike | None = None,
     n_enc: ArrayLike | None = None,
     n_dec: ArrayLike | None = None,
+    condition: Sequence[str] | None = None,
     metric: str = "loss",
 ) -> Observations:
     """Observations from columns, with a default for everything but the first four.
@@ -127,6 +142,7 @@ def observations(
       size: ``n`` in short when omitted.
       seed: 0 when omitted.
       n_enc, n_dec: Unknown when omitted.
+      condition: None when omitted.
       metric: What ``value`` is.
 
     Returns:
@@ -155,6 +171,7 @@ def observations(
         "seed": np.asarray(np.zeros(rows) if seed is None else seed).astype(np.int64),
         "n_enc": unknown if n_enc is None else np.asarray(n_enc, float),
         "n_dec": unknown if n_dec is None else np.asarray(n_dec, float),
+        "condition": np.asarray(condition or [""] * rows, dtype=str),
     }
     _check_lengths(columns, rows)
     return Observations(tasks=tasks, shares=shares, metric=metric, **columns)
