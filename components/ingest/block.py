@@ -11,7 +11,7 @@ import dataclasses
 import pickle
 import zlib
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,8 +22,9 @@ _LINE_BITS = 44
 class Compressed:
     """A record that pickles, whatever the coder, to compressed columns.
 
-    Not to be changed once made: Beam asks for the bytes of one element several
-    times (to estimate sizes, to write), and gets the same bytes again.
+    It unpacks when a column is asked for and no earlier: Beam decodes elements
+    where it groups or passes them on, and holds them all while it does. It is not
+    to be changed once made: asked for its bytes again, it gives the same ones.
     """
 
     _packed: bytes | None = None
@@ -32,12 +33,21 @@ class Compressed:
         if self._packed is None:
             columns = tuple(getattr(self, f.name) for f in dataclasses.fields(self))
             self._packed = zlib.compress(pickle.dumps(columns, protocol=5), _FAST)
-        return _unpack, (type(self), self._packed)
+        return _still_packed, (type(self), self._packed)
+
+    def __getattr__(self, name: str) -> Any:
+        """A column that is not there yet."""
+        names = [field.name for field in dataclasses.fields(self)]
+        if self._packed is None or name not in names:
+            raise AttributeError(f"{type(self).__name__} has no {name}")
+        columns = pickle.loads(zlib.decompress(self._packed))
+        self.__dict__.update(zip(names, columns, strict=True))
+        return self.__dict__[name]
 
 
-def _unpack(kind: type, packed: bytes):
-    record = kind(*pickle.loads(zlib.decompress(packed)))
-    record._packed = packed  # stages pass most elements on as they came
+def _still_packed(kind: type, packed: bytes) -> Compressed:
+    record = kind.__new__(kind)
+    record._packed = packed
     return record
 
 
