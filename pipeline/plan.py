@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import Any
 
 from models.errors import UserError
@@ -10,9 +11,12 @@ from models.nmt.sizes import ParameterCount, count_parameters, get_shape
 from pipeline.duration import duration
 from pipeline.experiment import Experiment
 
-# What the quickstart's models sustain on one core of a laptop. Small matrices are
-# bound by overhead and memory, so this is a tenth of what the core could multiply.
-LAPTOP_CORE_GFLOPS = 8.0
+# One core of a laptop multiplies at about this speed once matrices are large; with
+# narrow ones it is bound by overhead and memory, and reaches half of it at this width.
+CORE_GFLOPS = 100.0
+HALF_SPEED_WIDTH = 100
+# Tracing and compiling the programs of the trials that train side by side.
+COMPILE_SECONDS = 5.0
 
 _COLUMNS = ("name", "n", "n_enc", "n_dec", "n_embedding", "total")
 
@@ -28,6 +32,7 @@ class SizePlan:
       steps: Training steps of each.
       tokens: Target tokens of each, ``steps * batch_tokens``.
       flops: Training FLOPs of each.
+      seconds: Estimated time of each, when one job trains one at a time.
     """
 
     name: str
@@ -36,6 +41,7 @@ class SizePlan:
     steps: int
     tokens: int
     flops: float
+    seconds: float
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,13 +52,14 @@ class Plan:
       experiment: What is planned.
       sizes: The sizes, in the file's order.
       jobs: Trials that run at the same time.
-      gflops: Sustained training speed of one of those jobs, 1e9 FLOP/s.
+      gflops: Sustained training speed of one of those jobs, 1e9 FLOP/s; ``None``
+        for one core of a laptop, whose speed depends on the width of the model.
     """
 
     experiment: Experiment
     sizes: tuple[SizePlan, ...]
     jobs: int
-    gflops: float
+    gflops: float | None
 
     @property
     def trials(self) -> int:
@@ -71,12 +78,11 @@ class Plan:
 
     @property
     def seconds(self) -> float:
-        """Estimated training time: total work, evenly over the jobs."""
-        return self.seconds_of(self.flops) / self.jobs
-
-    def seconds_of(self, flops: float) -> float:
-        """Estimated time of one job for this much work."""
-        return flops / (self.gflops * 1e9)
+        """Estimated training time: all work, evenly over the jobs."""
+        stack = self.experiment.train.stack
+        groups = sum(math.ceil(size.trials / stack) for size in self.sizes)
+        work = sum(size.trials * size.seconds for size in self.sizes)
+        return (work + groups * COMPILE_SECONDS) / self.jobs
 
 
 def make(experiment: Experiment, *, jobs: int = 1, gflops: float | None = None) -> Plan:
@@ -85,15 +91,16 @@ def make(experiment: Experiment, *, jobs: int = 1, gflops: float | None = None) 
     Args:
       experiment: The sweep.
       jobs: Trials that run at the same time.
-      gflops: Sustained training speed of one of them, 1e9 FLOP/s.
+      gflops: Sustained training speed of one of them, 1e9 FLOP/s; ``None`` for what
+        one core of a laptop reaches.
 
     Raises:
       UserError: A speed that is not positive.
     """
-    gflops = LAPTOP_CORE_GFLOPS if gflops is None else gflops
-    if not 0 < gflops < float("inf"):
+    if gflops is not None and not 0 < gflops < math.inf:
         raise UserError(f"--gflops {gflops:g}: expected a positive number")
-    sizes = tuple(_plan_size(experiment, name) for name in experiment.train.sizes)
+    names = experiment.train.sizes
+    sizes = tuple(_plan_size(experiment, name, gflops) for name in names)
     return Plan(experiment=experiment, sizes=sizes, jobs=jobs, gflops=gflops)
 
 
@@ -109,6 +116,11 @@ def training_flops(parameters: ParameterCount, softmax: int, tokens: int) -> flo
     return 6.0 * (parameters.n + softmax) * tokens
 
 
+def core_gflops(d_model: int) -> float:
+    """Training speed of one core of a laptop on a model of this width."""
+    return CORE_GFLOPS * d_model / (d_model + HALF_SPEED_WIDTH)
+
+
 def record(plan: Plan) -> dict[str, Any]:
     """The plan as JSON values."""
     return {
@@ -116,7 +128,7 @@ def record(plan: Plan) -> dict[str, Any]:
         "cohort": plan.experiment.cohort,
         "tasks": list(plan.experiment.tasks),
         "vocabulary_size": plan.experiment.tokenize.vocabulary_size,
-        "sizes": [_size_record(plan, size) for size in plan.sizes],
+        "sizes": [_size_record(size) for size in plan.sizes],
         "trials": [trial.id for trial in plan.experiment.trials],
         "tokens": plan.tokens,
         "flops": plan.flops,
@@ -128,7 +140,7 @@ def record(plan: Plan) -> dict[str, Any]:
 
 def text(plan: Plan) -> str:
     """The plan for a person to read."""
-    rows = [_size_record(plan, size) for size in plan.sizes]
+    rows = [_size_record(size) for size in plan.sizes]
     cells = [[*_COLUMNS, "trials", "steps", "tokens", "FLOPs", "time"]]
     for row in rows:
         counts = [f"{row[name]:,}" for name in _COLUMNS[1:]]
@@ -152,29 +164,39 @@ def text(plan: Plan) -> str:
         f"{_table(cells)}\n"
         "tokens, FLOPs and time: of one trial; n counts no embedding table\n\n"
         f"all trials: {plan.tokens:.3g} target tokens, {plan.flops:.3g} FLOPs, about "
-        f"{duration(plan.seconds)} with {plan.jobs} at a time at {plan.gflops:g} "
-        "GFLOP/s each (--jobs, --gflops)\n"
+        f"{duration(plan.seconds)} of training with {plan.jobs} at a time at "
+        f"{_speed(plan)} (--jobs, --gflops)\n"
     )
 
 
-def _plan_size(experiment: Experiment, name: str) -> SizePlan:
+def _speed(plan: Plan) -> str:
+    if plan.gflops is None:
+        return "the speed of a laptop's cores"
+    return f"{plan.gflops:g} GFLOP/s each"
+
+
+def _plan_size(experiment: Experiment, name: str, gflops: float | None) -> SizePlan:
     train = experiment.train
     vocabulary_size = experiment.tokenize.vocabulary_size
     shape = get_shape(name)
     parameters = count_parameters(shape, vocabulary_size)
     steps = train.steps_of(name)
     tokens = steps * train.batch_tokens
+    softmax = vocabulary_size * shape.d_model
+    flops = training_flops(parameters, softmax, tokens)
+    speed = core_gflops(shape.d_model) if gflops is None else gflops
     return SizePlan(
         name=name,
         parameters=parameters,
         trials=len(train.mixtures) * len(train.seeds),
         steps=steps,
         tokens=tokens,
-        flops=training_flops(parameters, vocabulary_size * shape.d_model, tokens),
+        flops=flops,
+        seconds=flops / (speed * 1e9),
     )
 
 
-def _size_record(plan: Plan, size: SizePlan) -> dict[str, Any]:
+def _size_record(size: SizePlan) -> dict[str, Any]:
     return {
         "name": size.name,
         "n": size.parameters.n,
@@ -186,7 +208,7 @@ def _size_record(plan: Plan, size: SizePlan) -> dict[str, Any]:
         "steps": size.steps,
         "tokens": size.tokens,
         "flops": size.flops,
-        "seconds": plan.seconds_of(size.flops),
+        "seconds": size.seconds,
     }
 
 

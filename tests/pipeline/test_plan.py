@@ -49,7 +49,15 @@ def test_the_sums_are_over_all_trials(planned):
     assert record["tokens"] == 9 * (6 * 2.5e11 + 2 * 5e11)
     each = [size["flops"] * size["trials"] for size in record["sizes"]]
     assert record["flops"] == pytest.approx(sum(each))
-    assert record["seconds"] == pytest.approx(sum(each) / 1e14 / 4)
+    compiling = 8 * 3 * plan.COMPILE_SECONDS  # 9 trials a size, 4 side by side
+    assert record["seconds"] == pytest.approx((sum(each) / 1e14 + compiling) / 4)
+
+
+def test_narrow_models_are_slower_for_their_flops():
+    sizes = plan.make(load(SHIPPED / "quickstart.yaml")).sizes
+    speeds = [size.flops / size.seconds for size in sizes]
+    assert speeds == sorted(speeds)
+    assert speeds[-1] < 1e9 * plan.CORE_GFLOPS / 2
 
 
 def test_flops_are_six_a_parameter_and_token():
@@ -63,6 +71,7 @@ def test_the_text_shows_every_size_and_the_whole(planned):
     for n, _ in PAPER.values():
         assert f"{n:,}" in text
     assert "2.25e+13 target tokens" in text
+    assert "4 at a time at 100000 GFLOP/s each" in text
 
 
 @pytest.mark.parametrize("gflops", [0.0, -1.0, float("nan"), float("inf")])
