@@ -17,13 +17,10 @@ from apache_beam.io.filesystems import FileSystems
 
 from components.ingest.block import Block, Letters, Rejected
 from components.ingest.inputs import SyntheticInput, TextInput
+from components.ingest.layout import ACCEPTED, DEAD_LETTERS, REPORT
 from components.text_shards import TRAIN, shard_bytes, shard_name
 
 Counted = tuple[tuple[str, str, str], int]
-ACCEPTED = "accepted"
-READ = "read"
-REPORT = "report.json"
-DEAD_LETTERS = "dead_letters"
 _LINES_TOGETHER = 1 << 16
 
 

@@ -13,8 +13,9 @@ from components.ingest.block import Block
 from components.ingest.cleaning import clean, rejections
 from components.ingest.config import Config
 from components.ingest.inputs import SyntheticInput, TextInput
+from components.ingest.layout import READ
 from components.ingest.lines import Batch, read_synthetic, read_text
-from components.ingest.sinks import READ, bucket
+from components.ingest.sinks import bucket
 from components.text_shards import IN_DOMAIN, TRAIN
 from models.errors import UserError
 

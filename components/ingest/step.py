@@ -9,17 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from components import beam_runner, manifest
-from components.ingest import graph
 from components.ingest.config import Config
 from components.ingest.inputs import files_of, list_inputs
-from components.ingest.sinks import ACCEPTED, READ, REPORT
+from components.ingest.layout import ACCEPTED, COUNTS, READ, REPORT
 from components.manifest import Manifest
 from components.text_shards import IN_DOMAIN, TRAIN
 from models.errors import UserError
 
 log = logging.getLogger(__name__)
-
-COUNTS = "counts.json"
 
 
 def run(
@@ -29,6 +26,8 @@ def run(
     inputs = list_inputs(config, base, tasks)
 
     def make(directory: Path) -> Mapping[str, Any]:
+        from components.ingest import graph  # Beam starts only for work
+
         with beam_runner.pipeline(config.beam_options) as pipeline:
             graph.build(pipeline, config, inputs, str(directory))
         report_path = directory / REPORT

@@ -12,7 +12,6 @@ from components import beam_runner, manifest
 from components.manifest import Manifest
 from components.text_shards import SUFFIX as TEXT_SUFFIX
 from components.text_shards import TRAIN, split_shards, splits
-from components.tokenize import graph
 from components.tokenize.config import Config
 from components.tokenize.layout import FORMAT, INDEX, NATS, SUFFIX, VERSION
 from components.tokenize.shards import Job
@@ -35,6 +34,8 @@ def run(
     tags = target_tags(tasks)
 
     def make(directory: Path) -> Mapping[str, Any]:
+        from components.tokenize import graph  # Beam starts only for work
+
         jobs = [job for task in tasks for job in _jobs(ingest / task, task, tags[task])]
         texts = sample_sentences(ingest, tasks, config.sentences)
         for language, sentences in texts.items():
