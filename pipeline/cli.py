@@ -79,7 +79,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     except KeyboardInterrupt:
         print("polyscale: stopped; the same command continues here", file=sys.stderr)
-        return 130
+        return 1
     except BrokenPipeError:
         # The reader of our output has gone (`| head`): nothing is left to say, and
         # Python must not complain while it flushes at exit.
