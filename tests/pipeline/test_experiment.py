@@ -101,7 +101,7 @@ def test_fewer_sizes_are_enough_when_a_coefficient_is_given(tmp_path):
         ),
         ("fit.held_out.size: [2k]", "did you mean fit.held_out.sizes?"),
         ("fit.draws: -1", "fit.draws: -1; expected 0 or more"),
-        ("fit.capacity: linaer", "expected one of auto, flexible, linear, found 'lin"),
+        ("fit.capacity: linaer", "found 'linaer'; did you mean linear?"),
         ("ingest.source: text", "ingest.text.en-de: missing; expected a section with"),
         ("ingest.rules.copied.word: 3", "did you mean ingest.rules.copied.words?"),
         ("tokenize.vocabulary_size: 2k", "expected a whole number, found '2k'"),
