@@ -99,12 +99,14 @@ PAPER = (
     _shape("1019M", 12, 1536, 16),
 )
 
-# A ladder for laptops under the same rules: about a factor of two a rung, depth
-# and width growing in tandem as in [M] App. A.
+# A ladder for laptops under the same rules: a factor of 1.4 to 2 a rung, depth and
+# width growing in tandem as in [M] App. A.
 LADDER = (
     _shape("2k", 1, 8, 2),
+    _shape("4k", 1, 10, 2),
     _shape("5k", 1, 12, 2),
     _shape("10k", 1, 16, 2),
+    _shape("15k", 1, 20, 2),
     _shape("21k", 1, 24, 3),
     _shape("37k", 1, 32, 4),
     _shape("75k", 2, 32, 4),
