@@ -1,0 +1,188 @@
+"""The trade-off between tasks: [M] Fig. 7."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from components.report.appearance import (
+    ALERT,
+    INK,
+    count_text,
+    panels,
+    size_colour,
+)
+from components.report.drawing import Drawing
+from components.report.measured import Point, measured, metric_label
+from components.report.record import RunRecord
+from models.laws import Law, frontier
+
+_POINTS = 99
+
+
+def draw_frontier(record: RunRecord) -> Drawing:
+    """The predicted frontier at every size, and what was measured."""
+    words = Drawing(
+        name="frontier",
+        title="The trade-off frontier: predicted and measured",
+        source="[M] Fig. 7",
+        caption=_caption(record),
+    )
+    laws = [record.law("approximate", task) for task in record.tasks]
+    if len(laws) < 2 or None in laws:
+        return words.missing(
+            "a frontier needs two tasks, each with an approximate joint law"
+        )
+    pairs = list(itertools.combinations(range(len(laws)), 2))
+    tall = len(pairs) == 1
+    figure, every = panels(len(pairs), height=5.4 if tall else 4.2)
+    for axes, (first, second) in zip(every, pairs, strict=True):
+        if len(laws) == 2:
+            _curves(axes, record, laws)
+        else:
+            _pair(axes, record, laws, first, second)
+        _recommended(axes, record, first, second)
+        label = metric_label(record)
+        axes.set_xlabel(f"{record.tasks[first]} {label}")
+        axes.set_ylabel(f"{record.tasks[second]} {label}")
+    return words.drawn(figure)
+
+
+def _caption(record: RunRecord) -> str:
+    if len(record.tasks) > 2:
+        return (
+            "One panel per pair of tasks, colour by <i>N</i>. Points: measured mixtures, "
+            "hollow where the fit never saw them. Crosses: the approximate joint law ([M] "
+            "eq. 11) at the same mixtures and sizes; short lines join the two. Star: the "
+            "recommended mixture at its size."
+        )
+    return (
+        "Each curve is what the approximate joint law ([M] eq. 11) predicts for every "
+        "mixture of the two tasks at one size; lower left is better. Points are measured "
+        "models, hollow where the fit never saw them. See that the points lie on the "
+        "curve of their size, also for the sizes and mixtures held out. Dashed: a size "
+        "that was not trained; star: the recommended mixture there."
+    )
+
+
+def _curves(axes: Axes, record: RunRecord, laws: Sequence[Law]) -> None:
+    """Two tasks: one curve a size."""
+    models = _models(measured(record))
+    sizes = sorted({model[0].n for model in models})
+    target = (record.recommendation or {}).get("n")
+    every = sorted({*sizes, *([target] if target else [])})
+    for n in every:
+        found = frontier(laws, n, _POINTS)
+        colour = size_colour(n, every)
+        style = "-" if n in sizes else (0, (4, 2))
+        x, y = found.losses[:, 0], found.losses[:, 1]
+        axes.plot(x, y, color=colour, linestyle=style, zorder=2)
+        last = int(np.argmax(y))
+        axes.annotate(
+            f"N = {count_text(n)}",
+            (x[last], y[last]),
+            xytext=(0, 6),
+            textcoords="offset points",
+            fontsize=8,
+            color=colour,
+            ha="center",
+        )
+    for model in models:
+        _point(axes, model, record.tasks, 0, 1, every)
+    axes.margins(0.06)
+
+
+def _pair(
+    axes: Axes, record: RunRecord, laws: Sequence[Law], first: int, second: int
+) -> None:
+    """Three or more tasks: measured and predicted at the measured mixtures."""
+    models = _models(measured(record))
+    sizes = sorted({model[0].n for model in models})
+    pair = (laws[first], laws[second])
+    for model in models:
+        values = _values(model, record.tasks, first, second)
+        if values is None or not model[0].mixture:
+            continue
+        n = model[0].n
+        told = [float(law.predict(n, model[0].mixture)) for law in pair]
+        colour = size_colour(n, sizes)
+        axes.plot(
+            [values[0], told[0]], [values[1], told[1]], color=colour, linewidth=0.8
+        )
+        axes.plot(*told, "x", color=colour, markersize=5)
+        _point(axes, model, record.tasks, first, second, sizes)
+    axes.set_title(f"{laws[first].task} and {laws[second].task}")
+
+
+def _point(
+    axes: Axes,
+    model: Sequence[Point],
+    tasks: Sequence[str],
+    first: int,
+    second: int,
+    sizes: Sequence[float],
+) -> None:
+    values = _values(model, tasks, first, second)
+    if values is None:
+        return
+    colour = size_colour(model[0].n, sizes)
+    hollow = model[0].held_out
+    axes.plot(
+        *values,
+        marker="o",
+        markersize=5.5,
+        markerfacecolor="white" if hollow else colour,
+        markeredgecolor=colour if hollow else "white",
+        markeredgewidth=1.3 if hollow else 0.6,
+        linestyle="none",
+        zorder=4,
+    )
+
+
+def _models(points: Sequence[Point]) -> list[list[Point]]:
+    """The points of each trial together."""
+    found: dict[str, list[Point]] = {}
+    for point in points:
+        found.setdefault(point.trial, []).append(point)
+    return list(found.values())
+
+
+def _values(
+    model: Sequence[Point], tasks: Sequence[str], first: int, second: int
+) -> tuple[float, float] | None:
+    """Both tasks' values; None where one of them is zero-shot or not measured."""
+    value = {point.task: point.value for point in model}
+    if tasks[first] not in value or tasks[second] not in value:
+        return None
+    return value[tasks[first]], value[tasks[second]]
+
+
+def _recommended(axes: Axes, record: RunRecord, first: int, second: int) -> None:
+    losses = (record.recommendation or {}).get("losses") or {}
+    names = (record.tasks[first], record.tasks[second])
+    if not all(name in losses for name in names):
+        return
+    axes.plot(
+        losses[names[0]],
+        losses[names[1]],
+        marker="*",
+        markersize=13,
+        color=ALERT,
+        markeredgecolor="white",
+        linestyle="none",
+        zorder=5,
+    )
+    weights = record.recommendation["weights"]
+    shown = "\n".join(f"{name} {weights[name]:.2f}" for name in names)
+    axes.annotate(
+        f"recommended\n{shown}",
+        (losses[names[0]], losses[names[1]]),
+        xytext=(9, -4),
+        textcoords="offset points",
+        fontsize=8,
+        color=INK,
+        va="top",
+    )

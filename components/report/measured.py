@@ -1,0 +1,85 @@
+"""The measured points that figures show, fitted and held out."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from components.report.record import RunRecord
+from models.laws.observations import Observations
+
+
+@dataclasses.dataclass(frozen=True)
+class Point:
+    """One measured value of a trained task (p > 0).
+
+    Attributes:
+      trial, task, size: Whose.
+      n: Non-embedding parameters.
+      p: The task's weight.
+      mixture: Every task's weight; empty when unknown.
+      value: The measured loss or metric.
+      held_out: Whether the fit never saw it.
+    """
+
+    trial: str
+    task: str
+    size: str
+    n: float
+    p: float
+    mixture: Mapping[str, float]
+    value: float
+    held_out: bool
+
+
+def measured(record: RunRecord) -> list[Point]:
+    """The points of the shown test set; no zero-shot ones, no failed trials."""
+    if record.runs is None:
+        return []
+    points = _points(record.runs.fitted, record.test_set, False)
+    if record.runs.held_out is not None:
+        points += _points(record.runs.held_out, record.test_set, True)
+    return points
+
+
+def points_of(points: Iterable[Point], task: str) -> list[Point]:
+    """The points of one task."""
+    return [point for point in points if point.task == task]
+
+
+def sizes_of(points: Sequence[Point]) -> dict[float, str]:
+    """Parameters -> name of the size, increasing."""
+    return dict(sorted((point.n, point.size) for point in points))
+
+
+def metric_label(record: RunRecord) -> str:
+    """The axis label of the measured value, with its unit."""
+    if record.metric == "loss":
+        return "test loss (nats per target token)"
+    return {"bleu": "BLEU", "chrf": "chrF", "bleurt": "BLEURT", "comet": "COMET"}[
+        record.metric
+    ]
+
+
+def _points(runs: Observations, test_set: str | None, held_out: bool) -> list[Point]:
+    found = []
+    for k in np.flatnonzero((runs.test_set == test_set) & (runs.p > 0)).tolist():
+        shares = runs.shares[k]
+        known = not np.isnan(shares).any()
+        found.append(
+            Point(
+                trial=str(runs.trial[k]),
+                task=str(runs.task[k]),
+                size=str(runs.size[k]),
+                n=float(runs.n[k]),
+                p=float(runs.p[k]),
+                mixture=dict(zip(runs.tasks, shares.tolist(), strict=True))
+                if known
+                else {},
+                value=float(runs.value[k]),
+                held_out=held_out,
+            )
+        )
+    return found
