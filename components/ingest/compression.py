@@ -17,7 +17,7 @@ from apache_beam.io.filesystems import FileSystems
 
 from models.errors import UserError
 
-_CHUNK_BYTES = 1 << 20
+CHUNK_BYTES = 1 << 20
 _OPENERS: dict[str, Callable[[BinaryIO], BinaryIO]] = {
     ".gz": lambda raw: gzip.GzipFile(fileobj=raw, mode="rb"),
     ".bz2": lambda raw: bz2.BZ2File(raw),
@@ -38,7 +38,7 @@ def chunks(path: str) -> Iterator[bytes]:
                 (o for end, o in _OPENERS.items() if path.endswith(end)), None
             )
             file = raw if opener is None else opener(raw)
-            while chunk := file.read(_CHUNK_BYTES):
+            while chunk := file.read(CHUNK_BYTES):
                 yield chunk
                 done += len(chunk)
     except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:

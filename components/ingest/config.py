@@ -66,8 +66,9 @@ class Config:
       synthetic: The synthetic languages; used when ``source`` is ``synthetic``.
       text: Task -> its files; used when ``source`` is ``text``.
       rules: The cleaning rules.
-      test_sentences: Sentences of each task held out as ``in_domain``: those
-        whose sources have the smallest hashes.
+      test_sentences: Sentences of each task held out of text as ``in_domain``:
+        those whose sources have the smallest hashes. The synthetic source makes
+        its own (``synthetic.test_sentences``).
       test_share: With a share, every source whose hash falls below it is kept
         out of training, whether or not ``in_domain`` has room for it: then no
         sentence moves between training and test when data is added. Without

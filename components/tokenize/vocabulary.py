@@ -49,8 +49,8 @@ def sample_sentences(
 ) -> dict[str, list[str]]:
     """Training text of each language, the same number of sentences of each.
 
-    The shards are in the order of a hash, so the beginning of each is a uniform
-    sample of it, and a small part of the data is read.
+    The shards are in the order of a hash, so the beginning of them is a uniform
+    sample, and a small part of the data is read.
 
     Args:
       ingest: The artifact of ``ingest``.
