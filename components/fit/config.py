@@ -37,7 +37,9 @@ class Config:
     Attributes:
       laws: Kinds of law to fit.
       capacity: Capacity function of the approximate law: ``flexible`` ([M] eq. 12),
-        ``linear`` (eq. 13), or ``auto``, which chooses between them.
+        ``linear`` (eq. 13), ``transfer`` (what other tasks give), the same with
+        ``+repetition`` (a task with little data), or ``auto``: what predicts unseen
+        mixtures best.
       metric: Column that is fitted: ``loss``, or a rising metric (``bleu``, ``chrf``,
         ``bleurt``, ``comet``), whose distance to its ceiling is.
       test_sets: Test sets to fit on; all of them when empty.
@@ -51,12 +53,16 @@ class Config:
         data: each of their values has its own curve.
       choose_sharing: Back-test how much the weightings share, and fit that too where
         it is less than [M] eq. 7 says.
+      single_size: Accept a table with too few sizes for an exponent: the approximate
+        law then describes the weights alone.
       held_out: What is never shown to the fit.
       seed: Of the draws.
     """
 
     laws: tuple[LawKind, ...] = ("individual", "joint", "approximate")
-    capacity: Literal["auto", "flexible", "linear"] = "auto"
+    capacity: Literal[
+        "auto", "flexible", "linear", "transfer", "transfer+repetition"
+    ] = "auto"
     metric: Literal["loss", "bleu", "chrf", "bleurt", "comet"] = "loss"
     test_sets: tuple[str, ...] = ()
     draws: int = 1000
@@ -65,6 +71,7 @@ class Config:
     fixed: Mapping[str, float] = dataclasses.field(default_factory=dict)
     by: tuple[str, ...] = ()
     choose_sharing: bool = True
+    single_size: bool = False
     held_out: HeldOut = HeldOut()
     seed: int = 0
 

@@ -82,6 +82,7 @@ def _options(runs: Runs, config: Config) -> Options:
         uncertainty=config.uncertainty,
         seed=config.seed,
         fixed=config.fixed,
+        single_size=config.single_size,
     )
 
 

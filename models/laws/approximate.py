@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from models.errors import UserError
 from models.laws import capacity_law
 from models.laws.capacity import Capacity, capacity
 from models.laws.capacity_law import CapacityLaw
-from models.laws.fitting import Options, conclude, reference_size, target
+from models.laws.fitting import (
+    Options,
+    conclude,
+    reference_size,
+    robust_scale,
+    target,
+)
 from models.laws.joint import check_sizes
 from models.laws.law import Law
 from models.laws.observations import Observations
+from models.laws.solver import minimize
 
-AUTO = ("linear", "flexible")
+_FOLDS = 10
+_TIE = 1.05
 
 
 def fit_approximate(
@@ -25,8 +35,9 @@ def fit_approximate(
 
     Args:
       runs: Runs of one task and one test set.
-      form: Capacity function: ``flexible`` (eq. 12), ``linear`` (eq. 13) or
-        ``auto``: the one with the lower AICc, and the simpler one on a tie.
+      form: Capacity function: ``flexible`` (eq. 12), ``linear`` (eq. 13),
+        ``transfer``, ``transfer+repetition``, or ``auto``: the one that predicts
+        mixtures it has not seen best, and the simpler one on a tie.
       options: How to fit.
 
     Returns:
@@ -36,27 +47,81 @@ def fit_approximate(
       UserError: Too few sizes or weightings.
     """
     options = options or Options()
-    check_sizes("approximate", runs, options)
+    if not options.single_size:
+        check_sizes("approximate", runs, options)
     if form != "auto":
         return _fit(runs, form, options)
     without_draws = dataclasses.replace(options, draws=0)
     tried, refused = {}, []
-    for label in AUTO:
+    for label in _candidates(runs):
         try:
             tried[label] = _fit(runs, label, without_draws)
         except UserError as error:
             refused.append(error)
     if not tried:
         raise refused[0]
-    return _fit(runs, _simplest(tried), options)
+    chosen = next(iter(tried)) if len(tried) == 1 else _best(runs, tried, options)
+    return _fit(runs, chosen, options)
+
+
+def unseen_error(runs: Observations, law: Law, options: Options | None = None) -> float:
+    """Root mean square error on weightings left out in turn.
+
+    Args:
+      runs: The rows the law was fitted on.
+      law: An approximate law; each refit starts from it.
+      options: How it was fitted.
+    """
+    options = options or Options()
+    errors = []
+    for left_out in _folds(runs):
+        kept = runs.take(~left_out)
+        y = target(kept)
+        form = _bound(kept, law.form, options)
+        theta = minimize(form, y, law.theta[None], scale=robust_scale(y, options)).theta
+        values, _ = _bound(runs.take(left_out), law.form, options).evaluate(theta)
+        errors.append(values[0] - target(runs)[left_out])
+    return math.sqrt(float(np.mean(np.concatenate(errors) ** 2)))
+
+
+def _folds(runs: Observations) -> list[NDArray[np.bool_]]:
+    """Weightings to leave out together: neighbours never share a fold."""
+    weightings, index = runs.weightings()
+    count = min(_FOLDS, len(weightings))
+    return [index % count == k for k in range(count)]
+
+
+def _best(runs: Observations, tried: dict[str, Law], options: Options) -> str:
+    """The first form, from the simplest on, that is about as good as the best."""
+    reference = dataclasses.replace(options, reference=reference_size(runs, options))
+    errors = {label: unseen_error(runs, law, reference) for label, law in tried.items()}
+    least = min(errors.values())
+    by_size = sorted(tried, key=lambda label: len(tried[label].parameters))
+    return next(label for label in by_size if errors[label] <= _TIE * least + 1e-12)
+
+
+def _candidates(runs: Observations) -> tuple[str, ...]:
+    """Capacity functions that these mixtures can tell apart."""
+    if np.isnan(runs.shares).any() or len(runs.tasks) == 1:
+        return ("linear", "flexible")
+    if str(runs.task[0]) not in runs.tasks:
+        return ("transfer",)
+    if len(runs.tasks) == 2:
+        return ("linear", "flexible", "transfer+repetition")
+    return ("linear", "flexible", "transfer", "transfer+repetition")
+
+
+def _bound(runs: Observations, label: str, options: Options) -> CapacityLaw:
+    task = str(runs.task[0])
+    own = runs.tasks.index(task) if task in runs.tasks else -1
+    x = runs.n / reference_size(runs, options)
+    return CapacityLaw(x, runs.p, runs.shares, capacity(label, runs.tasks, own))
 
 
 def _fit(runs: Observations, label: str, options: Options) -> Law:
     weightings, _ = runs.weightings()
-    chosen = capacity(label, runs.tasks, _own(runs))
-    _check_weightings(runs, chosen, options)
-    x = runs.n / reference_size(runs, options)
-    bound = CapacityLaw(x, runs.p, runs.shares, chosen)
+    bound = _bound(runs, label, options)
+    _check_weightings(runs, bound.capacity, options)
     return conclude(
         "approximate",
         label,
@@ -68,29 +133,22 @@ def _fit(runs: Observations, label: str, options: Options) -> Law:
     )
 
 
-def _simplest(tried: dict[str, Law]) -> str:
-    """The lowest AICc; a more flexible form must win by 2 to be taken."""
-    best = next(iter(tried))
-    for label, law in tried.items():
-        new, old = law.statistics["aicc"], tried[best].statistics["aicc"]
-        if new is not None and (old is None or new < old - 2.0):
-            best = label
-    return best
-
-
-def _own(runs: Observations) -> int:
-    task = str(runs.task[0])
-    return runs.tasks.index(task) if task in runs.tasks else -1
-
-
 def _check_weightings(runs: Observations, chosen: Capacity, options: Options) -> None:
     """Refuses a capacity function with more coefficients than weights tell."""
-    interior = np.unique(runs.p[(runs.p > 0) & (runs.p < 1)])
+    where = f"fit approximate {runs.task[0]}/{runs.test_set[0]}"
     needed = len(set(chosen.names) - set(options.fixed))
-    if len(interior) < needed:
+    if chosen.label.startswith("transfer"):
+        if np.isnan(runs.shares).any():
+            raise UserError(
+                f"{where}: transfer between tasks needs the whole mixture of every "
+                "run; add a mixture column"
+            )
+        told = len(runs.weightings()[0]) - 1
+    else:
+        told = len(np.unique(runs.p[(runs.p > 0) & (runs.p < 1)]))
+    if told < needed:
         raise UserError(
-            f"fit approximate {runs.task[0]}/{runs.test_set[0]}: {len(interior)} "
-            f"weights between 0 and 1 for the {needed} coefficients of the "
-            f"{chosen.label} capacity function; train more mixtures, take a simpler "
+            f"{where}: {told} weights for the {needed} coefficients of "
+            f"the {chosen.label} capacity function; train more mixtures, take a simpler "
             "function or fix a coefficient"
         )

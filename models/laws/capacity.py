@@ -15,6 +15,7 @@ import numpy as np
 from models.errors import UserError
 from models.laws.solver import Array
 
+LABELS = ("linear", "flexible", "transfer", "transfer+repetition")
 _SMALLEST = 1e-3  # f never falls below this share of p: interference has an end
 
 
@@ -102,6 +103,76 @@ class Linear:
         return np.array([[0.3], [0.8], [0.97], [1.05]])
 
 
+@dataclasses.dataclass(frozen=True)
+class Transfer:
+    """``f_i(p) = (p_i + sum_j g_ij p_j) exp(-r p_i)``: what other tasks give a task.
+
+    ``g_ij`` is how much of a share of task j counts for task i. Without repetition
+    r is 0 and with two tasks this is the linear function of [M] eq. 13 (c1 = 1 - g).
+    ``r`` describes a task with little data, which over-fits at a high weight.
+    For a task that is only evaluated the first trained one has g = 1.
+
+    Attributes:
+      tasks: Names of the trained tasks.
+      own: The law's task among them; -1 for one that is only evaluated.
+      repetition: Whether r is fitted.
+    """
+
+    tasks: tuple[str, ...]
+    own: int
+    repetition: bool
+
+    @property
+    def label(self) -> str:
+        """See `Capacity`."""
+        return "transfer+repetition" if self.repetition else "transfer"
+
+    @property
+    def _others(self) -> list[int]:
+        return [k for k in range(len(self.tasks)) if k != max(self.own, 0)]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """See `Capacity`."""
+        given = tuple(f"g[{self.tasks[k]}]" for k in self._others)
+        return (*given, "r") if self.repetition else given
+
+    @property
+    def lower(self) -> tuple[float, ...]:
+        """Interference of up to half a share; no negative repetition."""
+        low = -0.5 if self.own >= 0 else 0.0
+        given = (low,) * len(self._others)
+        return (*given, 0.0) if self.repetition else given
+
+    @property
+    def upper(self) -> tuple[float, ...]:
+        """See `Capacity`."""
+        given = (2.0 if self.own >= 0 else 50.0,) * len(self._others)
+        return (*given, 10.0) if self.repetition else given
+
+    def evaluate(self, c: Array, p: Array, shares: Array) -> tuple[Array, Array]:
+        """See `Capacity`."""
+        others = shares[:, self._others]
+        count = others.shape[1]
+        base = shares[:, max(self.own, 0)] + c[:, :count] @ others.T
+        slopes = np.broadcast_to(others, (len(c), *others.shape))
+        if not self.repetition:
+            return _floored(base, slopes, p)
+        fading = np.exp(-c[:, [count]] * p)
+        f = base * fading
+        derivatives = [slopes * fading[:, :, None], (-p * f)[:, :, None]]
+        return _floored(f, np.concatenate(derivatives, axis=2), p)
+
+    def starts(self) -> Array:
+        """See `Capacity`."""
+        count = len(self._others)
+        given = [(g,) * count for g in (0.02, 0.3)]
+        given += [tuple(0.4 if j == k else 0.05 for j in range(count)) for k in (0, -1)]
+        if not self.repetition:
+            return np.array(given)
+        return np.array([(*g, r) for g in given for r in (0.1, 1.0, 3.0)])
+
+
 def _floored(f: Array, derivatives: Array, p: Array) -> tuple[Array, Array]:
     """Keeps f positive, where the power law needs it."""
     floor = np.maximum(_SMALLEST * p, 1e-9)
@@ -113,14 +184,17 @@ def capacity(label: str, tasks: tuple[str, ...] = (), own: int = -1) -> Capacity
     """The capacity function of that name.
 
     Args:
-      label: ``flexible`` or ``linear``.
+      label: ``flexible``, ``linear``, ``transfer`` or ``transfer+repetition``.
       tasks: Names of the trained tasks, for functions of the whole mixture.
       own: The law's own task in ``tasks``; -1 for one that is not trained.
 
     Raises:
       UserError: No such function.
     """
-    known = {"flexible": Flexible, "linear": Linear}
-    if label not in known:
-        raise UserError(f"capacity {label!r}: expected one of {', '.join(known)}")
-    return known[label]()
+    if label not in LABELS:
+        raise UserError(f"capacity {label!r}: expected one of {', '.join(LABELS)}")
+    if label == "flexible":
+        return Flexible()
+    if label == "linear":
+        return Linear()
+    return Transfer(tasks, own, label.endswith("repetition"))

@@ -38,6 +38,8 @@ class Options:
         ``perturbation`` moves every point by 1 % ([M] fn. 5).
       seed: Of the draws.
       fixed: Parameters that are given, name -> value.
+      single_size: Let the approximate law describe the weights alone where there are
+        too few sizes for an exponent; it then says nothing about other sizes.
     """
 
     reference: float | None = None
@@ -46,6 +48,7 @@ class Options:
     uncertainty: Literal["t", "perturbation"] = "t"
     seed: int = 0
     fixed: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    single_size: bool = False
 
 
 @dataclasses.dataclass(frozen=True)

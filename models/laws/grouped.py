@@ -108,6 +108,7 @@ def starts(form: GroupedPowerLaw, y: Array, count: int = 3) -> Array:
     beta, floor, sse = project(form, y, grid)
     padded = np.pad(sse, 1, constant_values=np.inf)
     local = (sse <= padded[:-2]) & (sse <= padded[2:])
+    local[[0, -1]] &= sse[[0, -1]] <= sse.min()  # an end is a start only as the best
     order = np.flatnonzero(local)[np.argsort(sse[local])][:count]
     neighbours = np.clip(order[:1] + np.array([1, -1]), 0, len(grid) - 1)
     chosen = np.unique(np.concatenate([order, neighbours]))

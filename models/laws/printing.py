@@ -16,6 +16,13 @@ EQUATIONS = {
     ("approximate", "flexible"): (
         "L = beta (f n/n0)^-alpha + Linf, f = p + c1 p^c2 (1-p)^c3   [M] eq. 11, 12"
     ),
+    ("shared", "alpha"): "L = beta_p (n/n0)^-alpha + Linf_p",
+    ("approximate", "transfer"): (
+        "L = beta (f n/n0)^-alpha + Linf, f = p + sum g_j p_j   [M] eq. 11"
+    ),
+    ("approximate", "transfer+repetition"): (
+        "L = beta (f n/n0)^-alpha + Linf, f = (p + sum g_j p_j) exp(-r p)   [M] eq. 11"
+    ),
     ("approximate", "linear"): (
         "L = beta (f n/n0)^-alpha + Linf, f = c1 (p - 1) + 1   [M] eq. 11, 13"
     ),

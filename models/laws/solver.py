@@ -17,6 +17,9 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 _COSINE = 1e-9  # largest cosine between the residuals and a column of J at rest
+_QUICK = 40  # steps after which starts that lag behind are given up
+_HOPEFUL = 2.0  # by at most this factor of the lowest cost
+_DECREMENT = 1e-13  # a step that promises less of the cost is not worth taking
 _AGREEMENT = 1e-6  # relative difference of costs within which two starts agree
 
 
@@ -117,13 +120,14 @@ def minimize(
     cost, gradient, curvature = _system(form, y, theta, scale, root_weights)
     damping = np.full(len(theta), 1e-4)
     cosine = _cosine(form, theta, cost, gradient, curvature)
-    floor = 1e-26 * (y**2).sum(1)
+    floor = 1e-24 * (y**2).sum(1)
     active = np.flatnonzero((cosine > _COSINE) & (cost > floor))
     iteration = 0
     while len(active) and iteration < max_iterations:
         iteration += 1
         here = theta[active]
         step = _step(form, here, gradient[active], curvature[active], damping[active])
+        promised = -(gradient[active] * step).sum(1)
         trial = np.clip(here + step, form.lower, form.upper)
         new = _system(form, y[active], trial, scale, root_weights)
         better = new[0] < cost[active]
@@ -136,7 +140,8 @@ def minimize(
         cosine[moved] = _cosine(
             form, theta[moved], cost[moved], gradient[moved], curvature[moved]
         )
-        resting = (better & (gain < 1e-14)) | (damping[active] > 1e10)
+        resting = promised <= _DECREMENT * np.maximum(cost[active], floor[active])
+        resting |= (better & (gain < 1e-14)) | (damping[active] > 1e10)
         resting |= (cosine[active] <= _COSINE) | (cost[active] <= floor[active])
         active = active[~resting]
     return Solution(theta, cost, cosine, iteration)
@@ -151,7 +156,11 @@ def best_of(
     weights: Array | None = None,
 ) -> Best:
     """Minimises from several starts and keeps the best, saying how many agree."""
-    solution = minimize(form, y, starts, scale=scale, weights=weights)
+    quick = minimize(
+        form, y, starts, scale=scale, weights=weights, max_iterations=_QUICK
+    )
+    hopeful = quick.theta[quick.cost <= _HOPEFUL * quick.cost.min() + 1e-300]
+    solution = minimize(form, y, hopeful, scale=scale, weights=weights)
     k = int(np.argmin(solution.cost))
     tolerance = _AGREEMENT * solution.cost[k] + 1e-20 * float((y**2).sum())
     agreeing = int((solution.cost <= solution.cost[k] + tolerance).sum())
