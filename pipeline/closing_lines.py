@@ -10,8 +10,8 @@ from pathlib import Path
 # Which law speaks first: the joint one knows the mixtures it was fitted on and so
 # predicts larger sizes ([M] eq. 7), the approximate one predicts new mixtures (eq. 11).
 _PREFERRED = {
-    "size": ("joint", "approximate"),
-    "mixture": ("approximate", "joint"),
+    "size": ("joint", "approximate", "shared"),
+    "mixture": ("approximate", "joint", "shared"),
 }
 _TITLE = {
     "size": "sizes that the fit has never seen",
