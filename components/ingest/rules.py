@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from models.errors import FieldError
 
-_MARKUP = re.compile(r"</?[A-Za-z][^<>]*>|&(?:[A-Za-z]{2,8}|#\d{1,6});|https?://\S+")
+_MARKUP = re.compile(r"</?[A-Za-z][^<>]*>|https?://\S+")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Copied:
 
 @dataclasses.dataclass(frozen=True)
 class Markup:
-    """Rejects a pair in which tags, entities and addresses take much of a side.
+    """Rejects a pair in which tags and addresses take much of a side.
 
     Attributes:
       share: Largest share of a side's characters, in [0, 1].
@@ -92,7 +92,7 @@ class Markup:
         return self._share(source) > self.share or self._share(target) > self.share
 
     def _share(self, text: str) -> float:
-        if "<" not in text and "&" not in text and "://" not in text:
+        if "<" not in text and "://" not in text:
             return 0.0
         return sum(len(found) for found in _MARKUP.findall(text)) / len(text)
 

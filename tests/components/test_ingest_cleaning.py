@@ -52,6 +52,21 @@ def test_repair_keeps_one_line_a_sentence_and_one_space_a_gap():
     assert repair([]) == []
 
 
+def test_entities_are_resolved_once_and_only_where_they_are_entities():
+    found = repair(
+        [
+            "&quot;R&amp;D&quot; caf&#233; &#x597D;",
+            "one&#10;line&NewLine;only&nbsp;!",
+            "AT&T; fish & chips; &notaname; &amp;lt; a&b",
+        ]
+    )
+    assert found == [
+        '"R&D" café 好',
+        "one line only !",
+        "AT&T; fish & chips; &notaname; &lt; a&b",
+    ]
+
+
 def test_decode_marks_only_the_lines_that_are_not_text():
     lines = ["grün".encode(), "grün".encode("latin-1"), b"a\0b", b"ok"]
     texts, bad = decode(lines)
@@ -69,7 +84,7 @@ def test_decode_marks_only_the_lines_that_are_not_text():
         (LengthRatio(2.0, 3), ("a" * 10, "b" * 24), ("你" * 8, "b" * 24)),
         (Copied(), ("Save the file", "save the FILE"), ("Save it", "Save it")),
         (Markup(0.25), ("<b>ok</b>", "fine"), ("a < b and c > d", "plain")),
-        (Markup(0.25), ("fine", "&quot;ab"), ("5 & 6; 7 & 8", "R&D")),
+        (Markup(0.25), ("fine", "http://a.bc d"), ("5 & 6; 7 & 8", "R&D")),
         (Repeated(2), ("a no no no b", "x"), ("no no yes no no", "la la")),
     ],
 )
