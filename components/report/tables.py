@@ -63,7 +63,7 @@ def held_out_table(record: RunRecord) -> str:
 
 def law_table(record: RunRecord) -> str:
     """Coefficients and quality of the joint and approximate laws of every test set."""
-    laws = [law for law in record.laws if law.kind != "individual"]
+    laws = [law for law in record.laws if law.kind in ("joint", "approximate")]
     rows = [
         (
             escape(law.kind),
