@@ -144,8 +144,8 @@ def _match(where: str, pattern: str, base: Path) -> list[Path]:
         raise UserError(f"{where}: {path} is a folder, expected a file or a glob")
     if path.is_file():
         return [path]
-    found = sorted(Path(name) for name in glob.glob(str(path), recursive=True))
-    files = [one for one in found if one.is_file()]
+    found = sorted(glob.glob(pattern, root_dir=base, recursive=True))
+    files = [base / name for name in found if (base / name).is_file()]
     if not files:
         raise UserError(
             f"{where}: no file {path}; paths are relative to the experiment file"

@@ -65,6 +65,27 @@ def test_windows_files_byte_order_marks_and_odd_lines(tmp_path):
     assert letters[0]["target"] == "gr\\xfcn"
 
 
+def test_globs_are_paired_in_order_and_plain_names_may_hold_brackets(tmp_path):
+    base = tmp_path / "[my] texts"
+    for part, count in (("b", 30), ("a", 20), ("c", 10)):
+        for side in ("en", "de"):
+            lines = [f"{side} {part} {i}" for i in range(count)]
+            write(base / "deep" / part / f"x.{side}", lines)
+    write(base / "one [1].en", ["en a", "en b", "en c", "en d"])
+    write(base / "one [1].de", ["de a", "de b", "de c", "de d"])
+    for source, target, read in (
+        ("deep/*/x.en", "deep/*/x.de", 60),
+        ("deep/**/*.en", "deep/**/*.de", 60),
+        ("one [1].en", "one [1].de", 4),
+    ):
+        config = a_config(source, target, 2)
+        output = base / f"ingest-{read}"
+        manifest = ingest.run(config, base=base, tasks=("en-de",), output=output)
+        assert manifest.counts["en-de"]["accepted"] == read
+        for record in records_of(output, "en-de/train"):
+            assert record["target"] == record["source"].replace("en ", "de ")
+
+
 def broken(base: Path, name: str) -> tuple[str, str]:
     """Two files in the way of ``name``, for the test below."""
     lines = [f"line {i}" for i in range(5000)]
