@@ -108,15 +108,11 @@ class Scorer:
         present = test_set.sentence_ids >= 0
         order = np.argsort(test_set.sentence_ids[present])
         nats = np.concatenate(sums, axis=1)[:, present]
-        return SentenceLosses(
-            nats[:, order], np.concatenate(counts)[present][order]
-        )
+        return SentenceLosses(nats[:, order], np.concatenate(counts)[present][order])
 
     def _token_losses(self, *fields: tf.Tensor) -> tf.Tensor:
         """Four ``[rows, length]`` -> nats, ``[stack, rows, length]``."""
-        stacked = [
-            tf.tile(field[None], (self.model.stack, 1, 1)) for field in fields
-        ]
+        stacked = [tf.tile(field[None], (self.model.stack, 1, 1)) for field in fields]
         logits = self.model(*stacked, training=False)
         return token_cross_entropy(logits, stacked[2])
 

@@ -50,9 +50,7 @@ def check_mixture(weights: Mapping[str, float]) -> None:
     shown = " ".join(f"{task}={weight:g}" for task, weight in weights.items())
     for task, weight in weights.items():
         if not (math.isfinite(weight) and 0 <= weight <= 1):
-            raise UserError(
-                f"mixture {shown}: the weight of {task} must lie in [0, 1]"
-            )
+            raise UserError(f"mixture {shown}: the weight of {task} must lie in [0, 1]")
     total = sum(weights.values())
     if abs(total - 1) > SUM_TOLERANCE:
         raise UserError(f"mixture {shown}: the weights sum to {total:g}, expected 1")

@@ -82,7 +82,7 @@ def _check_tasks(tasks: Sequence[str]) -> None:
 
 def _check_sizes(field: str, sizes: Sequence[str]) -> None:
     if not sizes:
-        raise FieldError(field, "expected at least one size, such as 10k")
+        raise FieldError(field, "expected at least one size, such as 9k")
     _check_known_sizes(field, sizes)
     _check_no_twins(field, sizes)
 

@@ -80,9 +80,7 @@ def final_row(curve: Sequence[Row], steps: int) -> Row:
     """
     losses = [row.loss for row in curve if is_final(row.step, steps)]
     last = max(curve, key=lambda row: row.step)
-    return dataclasses.replace(
-        last, loss=statistics.median(losses), loss_kind="final"
-    )
+    return dataclasses.replace(last, loss=statistics.median(losses), loss_kind="final")
 
 
 def _stacks(config: Config, train: Path, trials: Sequence[str]) -> Iterator[list[str]]:

@@ -89,7 +89,12 @@ class _Sweep:
         return [json.loads(path.read_text(encoding="utf-8")) for path in found]
 
     def train(
-        self, groups: Sequence[Group], *, tasks: tuple[str, ...], tokens: Path, jobs: int
+        self,
+        groups: Sequence[Group],
+        *,
+        tasks: tuple[str, ...],
+        tokens: Path,
+        jobs: int,
     ) -> None:
         """Trains the groups, sealing each trial as its group ends."""
         if not groups:
@@ -111,14 +116,14 @@ class _Sweep:
         clock = _Clock(groups, self.seconds)
 
         def on_step(group: Group, step: int, steps: int) -> None:
-            if clock.note(group, step / steps):
+            if clock.is_due(group, step / steps):
                 self.seconds = clock.seconds()
                 manifest.write_atomically(self._clock, json.dumps(self.seconds))
 
         def on_done(group: Group) -> None:
-            clock.note(group, 1.0)
             for trial in group.trials:
                 self._seal(trial)
+            clock.done(group)
             shutil.rmtree(self.progress / group.id, ignore_errors=True)
 
         train_all(assignment, groups, jobs, on_step=on_step, on_done=on_done)
@@ -160,11 +165,11 @@ class _Sweep:
 
 
 class _Clock:
-    """Wall time of the sweep and how much of it is left."""
+    """Wall time of the sweep and how far it is."""
 
     def __init__(self, groups: Sequence[Group], before: float):
-        self._cost = {group.id: 1.0 * len(group.trials) for group in groups}
-        self._share = {group.id: 0.0 for group in groups}
+        self._sizes = {group.id: group.size for group in groups}
+        self._shares: dict[str, float] = {}
         self._trials = sum(len(group.trials) for group in groups)
         self._before = before
         self._started = self._reported = time.monotonic()
@@ -174,29 +179,33 @@ class _Clock:
         """Wall time of the sweep, earlier attempts included."""
         return self._before + time.monotonic() - self._started
 
-    def note(self, group: Group, share: float) -> bool:
-        """Notes a group's progress; says so from time to time, returning True."""
-        self._share[group.id] = share
-        if share >= 1.0:
-            self._cost.pop(group.id, None)
-            self._done += len(group.trials)
-        now = time.monotonic()
-        if share < 1.0 and now - self._reported < _REPORT_SECONDS:
+    def is_due(self, group: Group, share: float) -> bool:
+        """Notes how far a group is; says so from time to time, returning True."""
+        self._shares[group.id] = share
+        if time.monotonic() - self._reported < _REPORT_SECONDS:
             return False
-        self._reported = now
-        running = [
-            f"{name.rpartition('-')[0]} {self._share[name]:.0%}"
-            for name in self._cost
-            if self._share[name] > 0
-        ]
+        self._report()
+        return True
+
+    def done(self, group: Group) -> None:
+        """Notes that a group's trials are complete."""
+        self._shares.pop(group.id, None)
+        self._done += len(group.trials)
+        self._report()
+
+    def _report(self) -> None:
+        self._reported = time.monotonic()
+        running = ", ".join(
+            f"{self._sizes[name]} at {share:.0%}"
+            for name, share in self._shares.items()
+        )
         log.info(
-            "train: %d of %d trials done%s (%.0f s)",
+            "train: %d of %d trials done, %.0f s%s",
             self._done,
             self._trials,
-            f"; training {', '.join(running)}" if running else "",
             self.seconds(),
+            f" (now {running})" if running else "",
         )
-        return True
 
 
 def _tasks(trials: Sequence[Trial]) -> tuple[str, ...]:

@@ -55,9 +55,7 @@ class Attention(keras.layers.Layer):
         self.query = Projection(lead, d, inner, query_stddev, name="query")
         self.key = Projection(lead, d, inner, d**-0.5, name="key")
         self.value = Projection(lead, d, inner, d**-0.5, name="value")
-        self.output_projection = Projection(
-            lead, inner, d, inner**-0.5, name="output"
-        )
+        self.output_projection = Projection(lead, inner, d, inner**-0.5, name="output")
 
     def build(self, input_shape=None) -> None:
         for layer in (self.query, self.key, self.value, self.output_projection):

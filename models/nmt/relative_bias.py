@@ -78,14 +78,13 @@ class RelativeBias(keras.layers.Layer):
         )
 
     def between(self, query_length: int, key_length: int):
-        """Returns ``[*lead, 1, heads, query_length, key_length]``."""
+        """Returns float32 ``[*lead, 1, heads, query_length, key_length]``."""
         buckets = relative_buckets(
             query_length, key_length, bidirectional=self.bidirectional
         )
         axis = len(self.lead)
-        bias = ops.take(
-            ops.convert_to_tensor(self.table), buckets.reshape(-1), axis=axis
-        )
+        table = ops.cast(self.table, "float32")
+        bias = ops.take(table, buckets.reshape(-1), axis=axis)
         # [*lead, Lq * Lk, heads] -> [*lead, heads, Lq, Lk]
         bias = ops.swapaxes(bias, -1, -2)
         bias = ops.reshape(bias, (*self.lead, self.heads, query_length, key_length))

@@ -45,7 +45,7 @@ def test_what_is_no_mixture_is_refused(value, tasks, message):
 
 def test_the_grid_is_the_product_with_unique_names():
     trials = grid.trials(
-        cohort="en-xx", tasks=TWO, sizes=("2k", "10k"), mixtures=(0.05, 0.7),
+        cohort="en-xx", tasks=TWO, sizes=("2k", "9k"), mixtures=(0.05, 0.7),
         seeds=(0, 3),
     )  # fmt: skip
     assert len({trial.id for trial in trials}) == len(trials) == 8

@@ -16,9 +16,9 @@ def test_values_are_yaml_and_the_last_one_wins():
         [
             "train.steps=1e3",
             "train.steps=2e3",
-            "train.sizes=[5k, 10k]",
+            "train.sizes=[5k, 9k]",
             "train.mixtures=[{en-de: 0.3, en-fr: 0.7}]",
-            "fit.held_out.sizes=[10k]",
+            "fit.held_out.sizes=[9k]",
             "ingest.text.en-de.source=a=b.txt",
         ],
     )
@@ -26,10 +26,10 @@ def test_values_are_yaml_and_the_last_one_wins():
         "name": "x",
         "train": {
             "steps": 2000,
-            "sizes": ["5k", "10k"],
+            "sizes": ["5k", "9k"],
             "mixtures": [{"en-de": 0.3, "en-fr": 0.7}],
         },
-        "fit": {"held_out": {"sizes": ["10k"]}},
+        "fit": {"held_out": {"sizes": ["9k"]}},
         "ingest": {"text": {"en-de": {"source": "a=b.txt"}}},
     }
     assert TREE["train"]["steps"] == 5
