@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from components.fit.config import Config, HeldOut
+from components.fit.config import Config, Convergence, HeldOut
 from components.manifest import Manifest
 
-__all__ = ["Config", "HeldOut", "run"]
+__all__ = ["Config", "Convergence", "HeldOut", "run"]
 
 
 def run(config: Config, *, table: Path, output: Path) -> Manifest:

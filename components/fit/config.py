@@ -8,7 +8,7 @@ from typing import Literal
 
 from models.errors import FieldError
 
-LawKind = Literal["individual", "joint", "approximate"]
+LawKind = Literal["individual", "joint", "approximate", "bivariate"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,6 +31,26 @@ class HeldOut:
 
 
 @dataclasses.dataclass(frozen=True)
+class Convergence:
+    """Correction of runs that saw too little of a task, [M] App. G.
+
+    Attributes:
+      horizon: Value of the learning curve that replaces the last one, as a multiple
+        of the last step; 1 for no correction. ([M]: 2.5M of 500k steps.)
+      max_p: Largest weight of a task whose runs are corrected.
+    """
+
+    horizon: float = 5.0
+    max_p: float = 0.05
+
+    def __post_init__(self) -> None:
+        if not self.horizon >= 1:
+            raise FieldError("horizon", f"{self.horizon:g}; expected 1 or more")
+        if not 0 <= self.max_p <= 1:
+            raise FieldError("max_p", f"{self.max_p:g}; expected 0 to 1")
+
+
+@dataclasses.dataclass(frozen=True)
 class Config:
     """The ``fit`` section of an experiment file.
 
@@ -43,6 +63,7 @@ class Config:
       metric: Column that is fitted: ``loss``, or a rising metric (``bleu``, ``chrf``,
         ``bleurt``, ``comet``), whose distance to its ceiling is.
       test_sets: Test sets to fit on; all of them when empty.
+      convergence: Which learning curves are extrapolated, and how far.
       draws: Draws of the coefficients that are kept for intervals.
       uncertainty: ``t`` for calibrated draws, ``perturbation`` for those of [M]
         fn. 5 (1 % Gaussian noise on every point).
@@ -65,6 +86,7 @@ class Config:
     ] = "auto"
     metric: Literal["loss", "bleu", "chrf", "bleurt", "comet"] = "loss"
     test_sets: tuple[str, ...] = ()
+    convergence: Convergence = Convergence()
     draws: int = 1000
     uncertainty: Literal["t", "perturbation"] = "t"
     robust_scale: float | None = None

@@ -59,7 +59,7 @@ def compare(laws: Sequence[Law], runs: Runs) -> list[Compared]:
     for row in range(len(runs.held_out)):
         run = runs.held_out.take(np.array([row]))
         for law in laws:
-            if law.kind == "individual" or law.task != run.task[0]:
+            if law.kind in ("individual", "bivariate") or law.task != run.task[0]:
                 continue
             if law.test_set != run.test_set[0]:
                 continue

@@ -176,7 +176,8 @@ def _first(
     laws: Sequence[Law], n: float, p: float | Mapping[str, float], level: float
 ) -> Prediction:
     """The prediction of the most general law that can make it."""
-    ordered = sorted(laws, key=lambda law: KINDS.index(law.kind))
+    able = [law for law in laws if law.kind in KINDS]
+    ordered = sorted(able, key=lambda law: KINDS.index(law.kind))
     refusals = []
     for law in ordered:
         try:
@@ -198,7 +199,13 @@ def _first(
             high=float(high),
             note=range_note(law, n, own),
         )
-    raise refusals[0]
+    raise (
+        refusals[0]
+        if refusals
+        else UserError(
+            f"no law of {laws[0].task} can predict a size; fit with --law approximate"
+        )
+    )
 
 
 def range_note(law: Law, n: float, p: float) -> str:

@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from components import manifest
-from components.fit import held_out, law_file, table
+from components.fit import convergence, held_out, law_file, table
 from components.fit.config import Config
 from components.fit.report import report_text
 from components.fit.runs import Runs, sort_rows
 from components.manifest import Manifest, write_atomically
 from models.errors import UserError
 from models.laws import fit_approximate, fit_individual, fit_joint
+from models.laws.bivariate import fit_bivariate
 from models.laws.fitting import Options, reference_size
 from models.laws.law import Law
 from models.laws.observations import Observations
@@ -41,9 +42,11 @@ def fit_table(config: Config, *, table: Path, output: Path) -> Manifest:
 
 def _make(config: Config, source: Path, folder: Path) -> Mapping[str, Any]:
     lines = table.read(source, config.metric)
-    runs = sort_rows(lines, config, str(source))
+    extrapolated, said = convergence.extrapolate(lines, config)
+    runs = sort_rows([*lines, *extrapolated], config, str(source))
     options = _options(runs, config)
     laws, notes = fit_laws(runs, config, options)
+    notes = [*said, *notes]
     backtests = _backtests(runs, options) if config.choose_sharing else {}
     for test_set, backtest in backtests.items():
         shared, said = _shared(runs, test_set, backtest, options)
@@ -61,6 +64,9 @@ def _make(config: Config, source: Path, folder: Path) -> Mapping[str, Any]:
         "backtest": {name: manifest.plain(one) for name, one in backtests.items()},
     }
     law_file.save(folder / law_file.FILE_NAME, laws, provenance)
+    if extrapolated:
+        text = convergence.to_csv(extrapolated, config.metric)
+        write_atomically(folder / convergence.FILE_NAME, text)
     write_atomically(folder / "coefficients.csv", coefficients_csv(laws))
     compared = held_out.compare(laws, runs)
     write_atomically(folder / held_out.FILE_NAME, held_out.to_csv(compared))
@@ -150,9 +156,23 @@ def _fit_kind(
             return fit_individual(group, options)
         if kind == "joint":
             return [fit_joint(group, options)], []
+        if kind == "bivariate":
+            return _fit_shapes(group, options)
         return [fit_approximate(group, config.capacity, options)], []
     except UserError as error:
         return [], [str(error)]
+
+
+def _fit_shapes(group: Observations, options: Options) -> tuple[list[Law], list[str]]:
+    """One bivariate law a weighting."""
+    weightings, index = group.weightings()
+    laws, refused = [], []
+    for k in range(len(weightings)):
+        try:
+            laws.append(fit_bivariate(group.take(index == k), options))
+        except UserError as error:
+            refused.append(str(error))
+    return laws, refused
 
 
 def coefficients_csv(laws: list[Law]) -> str:
@@ -163,7 +183,7 @@ def coefficients_csv(laws: list[Law]) -> str:
         "kind,task,test_set,metric,form,p,name,value,standard_error,low,high".split(",")
     )
     for law in laws:
-        p = law.weightings[0].label if law.kind == "individual" else ""
+        p = law.weightings[0].label if len(law.weightings) == 1 else ""
         head = [law.kind, law.task, law.test_set, law.metric, law.form, p]
         for name, value in law.parameters.items():
             error = law.standard_errors[name]

@@ -149,6 +149,6 @@ def _check_weightings(runs: Observations, chosen: Capacity, options: Options) ->
     if told < needed:
         raise UserError(
             f"{where}: {told} weights for the {needed} coefficients of "
-            f"the {chosen.label} capacity function; train more mixtures, take a simpler "
-            "function or fix a coefficient"
+            f"the {chosen.label} capacity function; train more mixtures, take a "
+            "simpler function or fix a coefficient"
         )

@@ -226,6 +226,11 @@ class Law:
 
     def _form(self, points: Points) -> Form:
         """The law's formula on these points."""
+        if self.kind == "bivariate":
+            raise UserError(
+                f"bivariate law of {self.task}: a size alone has no shape; ask "
+                "predict_shape(law, n_enc, n_dec)"
+            )
         x = points.n / self.reference["n"]
         if self.kind == "approximate":
             return CapacityLaw(x, points.own, points.shares, self._capacity())

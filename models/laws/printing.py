@@ -9,6 +9,9 @@ if TYPE_CHECKING:
     from models.laws.law import Law
 
 EQUATIONS = {
+    ("bivariate", "none"): (
+        "L = beta (n_enc/ne0)^-alpha_enc (n_dec/nd0)^-alpha_dec + Linf   [N] eq. 1"
+    ),
     ("individual", "none"): "L = beta (n/n0)^-alpha + Linf   [M] eq. 6",
     ("joint", "alpha+irreducible_loss"): (
         "L = beta_p (n/n0)^-alpha + Linf   [M] eq. 7"
@@ -32,11 +35,14 @@ EQUATIONS = {
 def law_text(law: Law) -> str:
     """Estimates with errors, quality of the fit, correlations and warnings."""
     label = law.weightings[0].label
-    where = f", p = {label}" if law.kind == "individual" else ""
+    where = f", p = {label}" if len(law.weightings) == 1 else ""
     lines = [f"{law.kind} law of {law.task}, {law.test_set}, {law.metric}{where}"]
     equation = EQUATIONS.get((law.kind, law.form))
     if equation:
-        lines.append(f"  {equation}; n0 = {law.reference['n']:.4g}")
+        names = {"n": "n0", "n_enc": "ne0", "n_dec": "nd0"}
+        shown = [k for k in law.reference if law.kind != "bivariate" or k != "n"]
+        references = [f"{names[k]} = {law.reference[k]:.4g}" for k in shown]
+        lines.append(f"  {equation}; {', '.join(references)}")
     width = max(len(name) for name in law.parameters)
     for name, value in law.parameters.items():
         lines.append(f"  {name:<{width}}  {_estimate(law, name, value)}")

@@ -173,7 +173,7 @@ def test_a_fixed_coefficient_stays_and_frees_a_size() -> None:
 def test_too_few_sizes_are_refused_in_words() -> None:
     with pytest.raises(UserError, match="fit joint en-de/in_domain: 2 model sizes"):
         fit_joint(runs(sizes=SIZES[:2]))
-    with pytest.raises(UserError, match="1 weights between 0 and 1 for the 3"):
+    with pytest.raises(UserError, match="1 weights for the 3 coefficients"):
         fit_approximate(runs(weights=np.array([0.5, 1.0])), "flexible")
 
 
