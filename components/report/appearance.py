@@ -1,17 +1,18 @@
 """One look for every figure: colours, axes, and labels that do not collide.
 
-Colour-blind safe: viridis (without its pale end) for p, cividis for N, the colours
+Colour-blind safe: viridis for p and plasma for N (without their pale ends), the colours
 of Okabe and Ito for tasks, with a marker each so that they also differ in grey.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
@@ -83,14 +84,27 @@ def panels(
 
 def weight_colour(p: float) -> tuple[float, ...]:
     """The colour of a weight in [0, 1]: dark for rare, bright for frequent."""
-    return matplotlib.colormaps["viridis"](0.04 + 0.82 * p)
+    return matplotlib.colormaps["viridis"](0.04 + 0.8 * p)
 
 
 def size_colour(n: float, sizes: Sequence[float]) -> tuple[float, ...]:
-    """The colour of a size among ``sizes``, by its logarithm."""
+    """The colour of a size among ``sizes``, by its logarithm: dark is small."""
     low, high = math.log(min(sizes)), math.log(max(sizes))
     place = (math.log(n) - low) / (high - low) if high > low else 0.5
-    return matplotlib.colormaps["cividis"](0.02 + 0.83 * place)
+    return matplotlib.colormaps["plasma"](0.02 + 0.72 * place)
+
+
+def readable(colour: object) -> tuple[float, ...]:
+    """The colour for text: darkened until it stands out on white (WCAG 4.5:1)."""
+    rgb = np.array(to_rgb(colour))
+    while 1.05 / (_luminance(rgb) + 0.05) < 4.5:
+        rgb = 0.95 * rgb
+    return tuple(rgb.tolist())
+
+
+def _luminance(rgb: np.ndarray) -> float:
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    return float(linear @ (0.2126, 0.7152, 0.0722))
 
 
 def task_colour(k: int) -> str:
@@ -111,12 +125,17 @@ def count_text(n: float) -> str:
     return f"{n:.3g}"
 
 
-def size_axis(axes: Axes, sizes: Sequence[float]) -> None:
-    """A logarithmic axis of N whose ticks are the sizes that were trained."""
+def size_axis(axes: Axes, sizes: Mapping[float, str]) -> None:
+    """A logarithmic axis of N whose ticks are the sizes that were trained.
+
+    Args:
+      axes: The panel.
+      sizes: N -> name of the size.
+    """
     axes.set_xscale("log")
-    kept = _apart(sorted(set(sizes)), least=0.09)
+    kept = _apart(sorted(sizes), least=0.09)
     axes.xaxis.set_major_locator(FixedLocator(kept))
-    axes.xaxis.set_major_formatter(FixedFormatter([count_text(n) for n in kept]))
+    axes.xaxis.set_major_formatter(FixedFormatter([sizes[n] for n in kept]))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.set_xlabel("non-embedding parameters N")
 
@@ -183,6 +202,19 @@ def _end(group: Sequence[float], least: float) -> float:
     return group[0] / group[1] + least * group[1] / 2
 
 
+def _one_a_name(
+    ends: Sequence[tuple[float, float, str, object]],
+) -> list[tuple[float, float, str, object]]:
+    """Curves of one name (the same p in several mixtures) share a label."""
+    found: dict[str, list[tuple[float, float, str, object]]] = {}
+    for end in ends:
+        found.setdefault(end[2], []).append(end)
+    return [
+        (same[0][0], sum(y for _, y, _, _ in same) / len(same), text, same[0][3])
+        for text, same in found.items()
+    ]
+
+
 def label_ends(
     axes: Axes,
     ends: Sequence[tuple[float, float, str, object]],
@@ -195,6 +227,7 @@ def label_ends(
       ends: (x, y, text, colour) of each curve's last point.
       least: Distance of two labels, as a share of the panel's height.
     """
+    ends = _one_a_name(ends)
     if not ends:
         return
     axes.get_xlim(), axes.get_ylim()  # limits are only final once they are asked for
@@ -219,7 +252,7 @@ def label_ends(
             place,
             text,
             transform=axes.transAxes,
-            color=colour,
+            color=readable(colour),
             fontsize=8,
             va="center",
         )

@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from components.report import captions
 from components.report.appearance import (
     INK,
     MUTED,
@@ -36,18 +37,13 @@ def draw_coefficients(record: RunRecord) -> Drawing:
         name="coefficients",
         title="Coefficients of the individual laws against p",
         source="[M] Fig. 4",
-        caption=(
-            "Points and bands: each weighting's own fit ([M] eq. 6) ± one standard "
-            "deviation. Black: the joint fit (eq. 7), one dashed value of α and of "
-            "<i>L</i><sub>∞</sub> per task and one β (diamond) per weighting. See that the "
-            "bands of α and <i>L</i><sub>∞</sub> cover the dashed line while β falls with "
-            "p. A weighting with as many coefficients as sizes has no band."
-        ),
+        caption=captions.COEFFICIENTS,
     )
     if not any(record.individual(task) for task in record.tasks):
         return words.missing("no individual law could be fitted")
     columns = len(record.tasks)
-    figure = Figure(figsize=(max(WIDTH, 3 * columns), 6.2), layout="constrained")
+    width = 0.66 * WIDTH if columns == 1 else max(WIDTH, 3 * columns)
+    figure = Figure(figsize=(width, 6.2), layout="constrained")
     figure.get_layout_engine().set(w_pad=0.08, h_pad=0.06, wspace=0.06, hspace=0.04)
     grid = figure.subplots(len(_ROWS), columns, squeeze=False, sharex=True)
     for column, task in enumerate(record.tasks):
@@ -73,9 +69,10 @@ def _coefficient_panel(
     known = np.isfinite(sd)
     if len(np.unique(p)) == len(p):
         axes.fill_between(
-            p[known],
-            (value - sd)[known],
-            (value + sd)[known],
+            p,
+            value - sd,
+            value + sd,
+            where=known,
             color=colour,
             alpha=0.18,
             linewidth=0,
@@ -99,6 +96,10 @@ def _coefficient_panel(
 
 def _joint_values(axes: Axes, joint: Law, stem: str) -> None:
     if stem in joint.parameters:
+        error = joint.standard_errors[stem]
+        shown = f"joint: {joint.parameters[stem]:.3f}"
+        shown += f" ± {error:.2g}" if math.isfinite(error) else ""
+        axes.set_title(shown, loc="right", fontsize=8, fontweight="normal")
         axes.axhline(joint.parameters[stem], color=INK, linestyle="--", linewidth=1.2)
         return
     weights = [w.p for w in joint.weightings]
@@ -110,7 +111,7 @@ def _value_limits(axes: Axes, value: Sequence[float], sd: Sequence[float]) -> No
     """Limits that show the bands, but no band so wide that it hides the rest."""
     low, high = axes.get_ylim()
     middle, reach = np.median(value), np.ptp(value)
-    reach = 1.5 * max(reach, 3 * float(np.median(sd)), 0.04 * abs(middle))
+    reach = 2.5 * max(reach, 2 * float(np.median(sd)), 0.01 * abs(middle))
     axes.set_ylim(max(low, middle - reach), min(high, middle + reach))
 
 
@@ -120,14 +121,7 @@ def draw_effective_fractions(record: RunRecord, config: Config) -> Drawing:
         name="effective_fraction",
         title="Effective fraction of the model that a task gets",
         source="[M] Fig. 6",
-        caption=(
-            "Left: <i>f</i>(p) = <i>N</i><sub>eff</sub>/<i>N</i>; points are each "
-            "weighting's fraction in the joint law ([M] eq. 10), bars their "
-            f"{100 * config.level:g} % interval, curves the fitted <i>f</i> of the "
-            "approximate law with its band. The grey diagonal is neutral: a task of weight "
-            "p has the capacity of a model of p·<i>N</i>. Right: the same, divided by p. "
-            "Above 1 the tasks help each other or share; below 1 they interfere."
-        ),
+        caption=captions.EFFECTIVE_FRACTION.format(percent=100 * config.level),
     )
     laws = {task: record.law("approximate", task) for task in record.tasks}
     joints = {task: record.law("joint", task) for task in record.tasks}
@@ -215,13 +209,7 @@ def draw_irreducible(record: RunRecord, config: Config) -> Drawing:
     words = Drawing(
         name="irreducible_loss",
         title="Irreducible loss: fitted and true",
-        caption=(
-            "Black bars: the true conditional entropy of the test set, known because the "
-            "source generates it. Points: the fitted <i>L</i><sub>∞</sub> with its "
-            f"{100 * config.level:g} % interval. The truth bounds every loss from below; "
-            "a fit above it says that training or the data, not the language, set the "
-            "floor."
-        ),
+        caption=captions.IRREDUCIBLE_LOSS.format(percent=100 * config.level),
     )
     truths = {
         task: (record.irreducible.get(task, {}).get(record.test_set) or {}).get(

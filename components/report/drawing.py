@@ -8,6 +8,8 @@ import re
 from pathlib import Path
 
 from matplotlib import rc_context
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from components.report.appearance import RC
@@ -53,12 +55,14 @@ def save(drawing: Drawing, folder: Path, dots_per_inch: int) -> str:
     The same run gives the same bytes: no date, ids from the figure's name.
     """
     figure = drawing.figure
+    figure.set_dpi(dots_per_inch)
+    buffer = io.StringIO()
     with rc_context({**RC, "svg.hashsalt": drawing.name}):
-        figure.savefig(folder / f"{drawing.name}.png", dpi=dots_per_inch)
-        # The PNG's layout is final; solving it again for the SVG takes as long.
+        # `Figure.savefig` draws twice, once only to ask for the size.
+        FigureCanvasAgg(figure).print_png(folder / f"{drawing.name}.png")
+        # The layout is final now; solving it again for the SVG takes as long.
         figure.set_layout_engine("none")
-        buffer = io.StringIO()
-        figure.savefig(buffer, format="svg", metadata={"Date": None})
+        FigureCanvasSVG(figure).print_svg(buffer, metadata={"Date": None})
     text = buffer.getvalue()
     (folder / f"{drawing.name}.svg").write_text(text, encoding="utf-8")
     return inline(text, drawing)

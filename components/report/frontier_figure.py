@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
+from components.report import captions
 from components.report.appearance import (
     ALERT,
     INK,
     count_text,
     panels,
+    readable,
     size_colour,
 )
 from components.report.drawing import Drawing
-from components.report.measured import Point, measured, metric_label
+from components.report.measured import Point, measured, metric_label, sizes_of
 from components.report.record import RunRecord
 from models.laws import Law, frontier
 
 _POINTS = 99
+_RARER = 0.6  # curves go on to this share of the rarest fitted weight
 
 
 def draw_frontier(record: RunRecord) -> Drawing:
@@ -29,7 +34,9 @@ def draw_frontier(record: RunRecord) -> Drawing:
         name="frontier",
         title="The trade-off frontier: predicted and measured",
         source="[M] Fig. 7",
-        caption=_caption(record),
+        caption=captions.FRONTIER
+        if len(record.tasks) < 3
+        else captions.FRONTIER_OF_MANY,
     )
     laws = [record.law("approximate", task) for task in record.tasks]
     if len(laws) < 2 or None in laws:
@@ -42,57 +49,44 @@ def draw_frontier(record: RunRecord) -> Drawing:
     for axes, (first, second) in zip(every, pairs, strict=True):
         if len(laws) == 2:
             _curves(axes, record, laws)
+            axes.margins(0.05)
         else:
             _pair(axes, record, laws, first, second)
         _recommended(axes, record, first, second)
         label = metric_label(record)
         axes.set_xlabel(f"{record.tasks[first]} {label}")
         axes.set_ylabel(f"{record.tasks[second]} {label}")
+    if len(laws) > 2:
+        _name_sizes(figure, sizes_of(measured(record)))
     return words.drawn(figure)
-
-
-def _caption(record: RunRecord) -> str:
-    if len(record.tasks) > 2:
-        return (
-            "One panel per pair of tasks, colour by <i>N</i>. Points: measured mixtures, "
-            "hollow where the fit never saw them. Crosses: the approximate joint law ([M] "
-            "eq. 11) at the same mixtures and sizes; short lines join the two. Star: the "
-            "recommended mixture at its size."
-        )
-    return (
-        "Each curve is what the approximate joint law ([M] eq. 11) predicts for every "
-        "mixture of the two tasks at one size; lower left is better. Points are measured "
-        "models, hollow where the fit never saw them. See that the points lie on the "
-        "curve of their size, also for the sizes and mixtures held out. Dashed: a size "
-        "that was not trained; star: the recommended mixture there."
-    )
 
 
 def _curves(axes: Axes, record: RunRecord, laws: Sequence[Law]) -> None:
     """Two tasks: one curve a size."""
-    models = _models(measured(record))
-    sizes = sorted({model[0].n for model in models})
+    points = measured(record)
+    models, sizes = _models(points), sizes_of(points)
     target = (record.recommendation or {}).get("n")
     every = sorted({*sizes, *([target] if target else [])})
+    rarest = _RARER * min(law.fitted_range["p"][0] for law in laws)
     for n in every:
         found = frontier(laws, n, _POINTS)
         colour = size_colour(n, every)
         style = "-" if n in sizes else (0, (4, 2))
-        x, y = found.losses[:, 0], found.losses[:, 1]
+        # A rarer task than any that was trained would stretch the axes.
+        x, y = found.losses[(found.weights >= rarest).all(axis=1)].T
         axes.plot(x, y, color=colour, linestyle=style, zorder=2)
         last = int(np.argmax(y))
         axes.annotate(
-            f"N = {count_text(n)}",
+            sizes.get(n, count_text(n)),
             (x[last], y[last]),
-            xytext=(0, 6),
+            xytext=(0, 5),
             textcoords="offset points",
-            fontsize=8,
-            color=colour,
+            fontsize=8.5,
+            color=readable(colour),
             ha="center",
         )
     for model in models:
         _point(axes, model, record.tasks, 0, 1, every)
-    axes.margins(0.06)
 
 
 def _pair(
@@ -115,6 +109,16 @@ def _pair(
         axes.plot(*told, "x", color=colour, markersize=5)
         _point(axes, model, record.tasks, first, second, sizes)
     axes.set_title(f"{laws[first].task} and {laws[second].task}")
+
+
+def _name_sizes(figure: Figure, sizes: Mapping[float, str]) -> None:
+    dots = [
+        Line2D(
+            [], [], marker="o", ls="none", color=size_colour(n, list(sizes)), label=t
+        )
+        for n, t in sizes.items()
+    ]
+    figure.legend(handles=dots, loc="outside upper right", ncols=min(9, len(dots)))
 
 
 def _point(
@@ -161,7 +165,8 @@ def _values(
 
 
 def _recommended(axes: Axes, record: RunRecord, first: int, second: int) -> None:
-    losses = (record.recommendation or {}).get("losses") or {}
+    advice = record.recommendation or {}
+    losses = advice.get("losses") or {}
     names = (record.tasks[first], record.tasks[second])
     if not all(name in losses for name in names):
         return
@@ -175,14 +180,19 @@ def _recommended(axes: Axes, record: RunRecord, first: int, second: int) -> None
         linestyle="none",
         zorder=5,
     )
-    weights = record.recommendation["weights"]
-    shown = "\n".join(f"{name} {weights[name]:.2f}" for name in names)
-    axes.annotate(
-        f"recommended\n{shown}",
-        (losses[names[0]], losses[names[1]]),
-        xytext=(9, -4),
-        textcoords="offset points",
-        fontsize=8,
+    weights = advice["weights"]
+    shown = [f"{name} {weights[name]:.2f}" for name in record.tasks]
+    if len(shown) > 2:
+        axes.set_title("★ " + ", ".join(shown), loc="right", fontsize=8)
+        return
+    # Lower right is empty: smaller models, with larger losses, lie above.
+    axes.text(
+        0.98,
+        0.03,
+        "\n".join([f"★ recommended for {count_text(advice['n'])}", *shown]),
+        transform=axes.transAxes,
+        fontsize=8.5,
         color=INK,
-        va="top",
+        ha="right",
+        linespacing=1.5,
     )

@@ -9,11 +9,12 @@ import numpy as np
 from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
 from components.metrics_table import Row
-from components.report import convergence
+from components.report import captions, convergence
 from components.report.appearance import (
     ALERT,
     INK,
@@ -35,12 +36,7 @@ def draw_learning_curves(record: RunRecord) -> Drawing:
     words = Drawing(
         name="learning_curves",
         title="Learning curves",
-        caption=(
-            "Test loss during training, one row per task and one panel per size, colour by "
-            "the task's weight p. The shaded part is the last doubling of steps. A "
-            "dashed curve that ends in a cross is a trial that failed. Zero-shot curves "
-            "(p = 0) are not drawn."
-        ),
+        caption=captions.LEARNING_CURVES,
     )
     curves = convergence.curves(record.rows, record.test_set)
     if not curves:
@@ -67,6 +63,14 @@ def draw_learning_curves(record: RunRecord) -> Drawing:
                 axes.set_xlabel("training step")
         for j in range(len(sizes), blocks * columns):
             grid[k * blocks + j // columns, j % columns].set_visible(False)
+    weights = sorted({curve[0].p for curve in curves.values()})
+    lines = [
+        Line2D([], [], color=weight_colour(p), label=f"p = {p:g}") for p in weights
+    ]
+    rows = math.ceil(len(lines) / 9)
+    figure.legend(
+        handles=lines, loc="outside upper right", ncols=math.ceil(len(lines) / rows)
+    )
     return words.drawn(figure)
 
 
@@ -84,8 +88,8 @@ def _curve_panel(axes: Axes, curves: Sequence[Sequence[Row]], failed: set[str]) 
             axes.plot(steps[-1], losses[-1], "x", color=ALERT, markersize=6)
     axes.axvspan(last / 2, last, color=MUTED, alpha=0.1, linewidth=0)
     ticks = [step for step in (first, last) if step]
-    middle = 10 ** round(math.log10(math.sqrt(first * last)))
-    if first * 2.5 < middle < last / 2.5:
+    middle = float(f"{math.sqrt(first * last):.0e}")
+    if first * 3 < middle < last / 3:
         ticks.insert(1, middle)
     axes.xaxis.set_major_locator(FixedLocator(ticks))
     axes.xaxis.set_major_formatter(FixedFormatter([count_text(t) for t in ticks]))
@@ -99,20 +103,14 @@ def draw_convergence(record: RunRecord, config: Config) -> Drawing:
         name="convergence",
         title="Convergence: how far the loss still moved at the end",
         source="check of [M] App. G",
-        caption=(
-            "Percent by which each trial's loss fell over the last doubling of its steps "
-            "(negative: it rose). A law holds for converged trials only: a rare task that "
-            f"was seen too few times imitates an irreducible loss. Above {limit:g} % the "
-            "cell is outlined and the trial is named among the warnings. A dash is "
-            "zero-shot or not trained; with several seeds the largest movement is shown."
-        ),
+        caption=captions.CONVERGENCE.format(limit=limit),
     )
     failed = {ending.trial for ending in record.failed}
     found = convergence.movements(record.rows, record.test_set, without=failed)
     if not any(one.fall_percent is not None for one in found):
         return words.missing(
-            "No learning curve reaches back to half of its steps, so convergence cannot "
-            "be checked."
+            "No learning curve reaches back to half of its steps, so convergence "
+            "cannot be checked."
         )
     sizes = dict(sorted((row.n, row.size) for row in record.rows))
     mixtures = _mixtures(record)
@@ -120,7 +118,8 @@ def draw_convergence(record: RunRecord, config: Config) -> Drawing:
     columns = 1 if wide else min(2, len(record.tasks))
     rows = math.ceil(len(record.tasks) / columns)
     height = 0.36 * len(sizes) + 1.0
-    figure = Figure(figsize=(WIDTH, max(1.9, height) * rows), layout="constrained")
+    width = WIDTH if columns > 1 else min(WIDTH, 2.2 + 0.75 * len(mixtures))
+    figure = Figure(figsize=(width, max(1.9, height) * rows), layout="constrained")
     figure.get_layout_engine().set(w_pad=0.08, h_pad=0.08, wspace=0.06)
     grid = figure.subplots(rows, columns, squeeze=False).ravel()
     for axes in grid[len(record.tasks) :]:
@@ -155,7 +154,7 @@ def _heat_panel(
     failed = {ending.trial for ending in record.failed}
     broken = {(row.size, row.mixture) for row in record.rows if row.trial in failed}
     worst = _worst(found)
-    shades = colormaps["cividis_r"]
+    shades = colormaps["Blues"]
     for i, size in enumerate(sizes):
         for j, mixture in enumerate(mixtures):
             value = worst.get((size, mixture))
@@ -166,12 +165,12 @@ def _heat_panel(
                 )
                 continue
             share = min(abs(value) / (2 * limit), 1.0)
-            box = Rectangle((j - 0.5, i - 0.5), 1, 1, color=shades(0.06 + 0.7 * share))
+            box = Rectangle((j - 0.5, i - 0.5), 1, 1, color=shades(0.04 + 0.6 * share))
             axes.add_patch(box)
             over = abs(value) > limit
             axes.text(
                 j, i, f"{value:.2f}", ha="center", va="center", fontsize=8,
-                color="white" if share > 0.6 else INK,
+                color=INK,
                 fontweight="bold" if over else "normal",
             )  # fmt: skip
             if over:

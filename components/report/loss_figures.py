@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
+from components.report import captions
 from components.report.appearance import (
     label_ends,
     log_y_axis,
@@ -16,14 +17,15 @@ from components.report.appearance import (
     weight_colour,
 )
 from components.report.drawing import Drawing
-from components.report.measured import Point, measured, metric_label, points_of
+from components.report.measured import (
+    Point,
+    measured,
+    metric_label,
+    points_of,
+    sizes_of,
+)
 from components.report.record import RunRecord
 from models.laws import Law
-
-_HOLLOW = (
-    "Hollow points were never shown to the fit; curves are dashed beyond the fitted "
-    "sizes. Zero-shot measurements (p = 0) belong to no law and are not drawn."
-)
 
 
 def draw_loss_by_size(record: RunRecord) -> Drawing:
@@ -32,12 +34,7 @@ def draw_loss_by_size(record: RunRecord) -> Drawing:
         name="loss_by_size",
         title="Test loss against model size, one law per weighting",
         source="[M] Fig. 2",
-        caption=(
-            "Each curve is <i>L</i> = β<sub>p</sub>·(<i>N</i>/<i>N</i><sub>0</sub>)"
-            "<sup>−α<sub>p</sub></sup> + <i>L</i><sub>∞,p</sub>, fitted to one "
-            "weighting alone ([M] eq. 6). See that every weighting follows a power law "
-            f"and that the curves only shift with p. {_HOLLOW}"
-        ),
+        caption=captions.LOSS_BY_SIZE,
     )
     laws = {task: record.individual(task) for task in record.tasks}
     return _curves(record, words, laws, "no individual law could be fitted")
@@ -49,12 +46,7 @@ def draw_joint_law(record: RunRecord) -> Drawing:
         name="joint_law",
         title="The joint law: all weightings share α and L∞",
         source="[M] Fig. 5",
-        caption=(
-            "<i>L</i> = β<sub>p</sub>·(<i>N</i>/<i>N</i><sub>0</sub>)<sup>−α</sup> + "
-            "<i>L</i><sub>∞</sub> ([M] eq. 7): only β depends on p. See that the curves "
-            "still pass through the points, with far fewer coefficients than in the "
-            f"figure before. {_HOLLOW}"
-        ),
+        caption=captions.JOINT_LAW,
     )
     laws = {task: _joint(record, task) for task in record.tasks}
     return _curves(record, words, laws, "no joint law could be fitted")
@@ -66,12 +58,7 @@ def draw_reducible_loss(record: RunRecord) -> Drawing:
         name="reducible_loss",
         title="Reducible loss on logarithmic axes",
         source="[M] Fig. 3",
-        caption=(
-            "The loss less the joint law's irreducible loss <i>L</i><sub>∞</sub>, one "
-            "constant per task. See parallel straight lines: the exponent α does not "
-            "depend on the weighting. A point that bends away from its line at the right "
-            f"has not converged. {_HOLLOW}"
-        ),
+        caption=captions.REDUCIBLE_LOSS,
     )
     laws = {task: _joint(record, task) for task in record.tasks}
     if record.runs is None or not any(laws.values()):
@@ -104,7 +91,7 @@ def _curves(
         if not points:
             _say(axes, "not measured")
             continue
-        size_axis(axes, [point.n for point in points])
+        size_axis(axes, sizes_of(points))
         axes.set_ylabel(metric_label(record))
         _scatter(axes, points, [point.value for point in points])
         ends = []
@@ -120,7 +107,7 @@ def _reducible_panel(axes: Axes, record: RunRecord, law: Law) -> None:
     values = np.array([_reducible(law, point.value) for point in points])
     above = values > 0
     shown = [point for point, kept in zip(points, above, strict=True) if kept]
-    size_axis(axes, [point.n for point in points])
+    size_axis(axes, sizes_of(points))
     _scatter(axes, shown, values[above])
     low, high = values[above].min(), values[above].max()
     log_y_axis(axes, low / (high / low) ** 0.06, high * (high / low) ** 0.06)

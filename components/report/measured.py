@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from components.report.appearance import count_text
 from components.report.record import RunRecord
 from models.laws.observations import Observations
 
@@ -50,8 +51,9 @@ def points_of(points: Iterable[Point], task: str) -> list[Point]:
 
 
 def sizes_of(points: Sequence[Point]) -> dict[float, str]:
-    """Parameters -> name of the size, increasing."""
-    return dict(sorted((point.n, point.size) for point in points))
+    """N -> name of the size, increasing; N in short where the name is only N."""
+    names = sorted((point.n, point.size) for point in points)
+    return {n: count_text(n) if name.isdigit() else name for n, name in names}
 
 
 def metric_label(record: RunRecord) -> str:

@@ -195,8 +195,8 @@ def _not_converged(record: RunRecord, config: Config) -> list[str]:
     return [
         f"<b>{len(moving)} of {len(ends)} learning curves had not converged</b>: their "
         f"loss moved more than {limit:g} % over the last doubling of steps (median of "
-        f"all {middle:.2f} %): {named}{more}. Train longer, or fewer and smaller models; "
-        "unconverged rare tasks distort α and <i>L</i><sub>∞</sub>."
+        f"all {middle:.2f} %): {named}{more}. Train longer, or fewer and smaller "
+        "models; unconverged rare tasks distort α and <i>L</i><sub>∞</sub>."
     ]
 
 
@@ -221,8 +221,8 @@ def _outside_interval(record: RunRecord) -> list[str]:
     if total < 4 or inside >= 0.75 * total:
         return []
     return [
-        f"Only {inside} of {total} held-out losses lie in their 95 % interval: the runs "
-        "scatter more, or bend more, than the fit believes."
+        f"Only {inside} of {total} held-out losses lie in their 95 % interval: the "
+        "runs scatter more, or bend more, than the fit believes."
     ]
 
 

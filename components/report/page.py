@@ -15,8 +15,8 @@ from components.version import VERSION
 _WIDE = 520.0  # points; narrower figures shrink to a phone's width
 _LEGEND = (
     "[M] Fernandes et al., <i>Scaling Laws for Multilingual Neural Machine "
-    "Translation</i>, ICML 2023. [N] Ghorbani et al., <i>Scaling Laws for Neural Machine "
-    "Translation</i>, 2021. Losses are nats per target token; <i>N</i> counts "
+    "Translation</i>, ICML 2023. [N] Ghorbani et al., <i>Scaling Laws for Neural "
+    "Machine Translation</i>, 2021. Losses are nats per target token; <i>N</i> counts "
     "non-embedding parameters; p is a task's share of training examples."
 )
 
@@ -74,7 +74,7 @@ def _short(drawing: Drawing) -> str:
 
 def _warnings(found: Sequence[str]) -> str:
     if not found:
-        return "<p class=fine>No warnings: every trial converged and every fit is sound.</p>"
+        return "<p class=fine>No warnings: no trial failed, every curve converged.</p>"
     items = "".join(f"<li>{text}</li>" for text in found)
     return (
         f"<section class=warnings role=note><b>Warnings</b><ul>{items}</ul></section>"
@@ -121,7 +121,7 @@ def _back_matter(record: RunRecord) -> str:
         f"<h2 id=failed>Failed trials</h2>{tables.failed_table(record)}"
         f"<h2 id=timings>Timings</h2>{tables.timing_table(record)}"
         f"<h2 id=provenance>Provenance</h2>{tables.provenance_table(record)}"
-        f"<footer><p>{_LEGEND}</p><p>Made by polyscale {VERSION}. Every figure lies in "
-        "<code>figures/</code> as PNG and SVG, the numbers in <code>summary.json</code>."
-        "</p></footer>"
+        f"<footer><p>{_LEGEND}</p><p>Made by polyscale {VERSION}. Every figure lies "
+        "in <code>figures/</code> as PNG and SVG, the numbers in "
+        "<code>summary.json</code>.</p></footer>"
     )

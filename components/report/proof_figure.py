@@ -9,9 +9,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
 
 from components.fit.held_out import Compared
-from components.report import proof
+from components.report import captions, proof
 from components.report.appearance import (
     INK,
     MUTED,
@@ -46,21 +47,15 @@ def draw_proof(record: RunRecord) -> Drawing:
     rows = sum(map(len, shown.values())) + _GAP * len(shown)
     figure = Figure(figsize=(WIDTH, max(4.0, 0.19 * rows + 0.9)), layout="constrained")
     figure.get_layout_engine().set(w_pad=0.08, h_pad=0.08, wspace=0.04)
-    left, right = figure.subplots(1, 2, width_ratios=(1, 1.15))
+    left, right = figure.subplots(1, 2, width_ratios=(1, 1.2))
+    left.set_anchor("N")
     _parity_panel(left, record, [one for group in groups.values() for one in group])
     _error_panel(right, record, shown)
     return words.drawn(figure)
 
 
 def _caption(record: RunRecord) -> str:
-    parts = [
-        "Left: each point is one measured loss that no law was fitted to; on the "
-        "diagonal the prediction is exact. Right: the error of each prediction in "
-        "percent of the measured loss; the bar is the 95 % interval in which a newly "
-        "trained model was expected, so it should cover zero. Sizes are predicted by the "
-        "joint law ([M] eq. 7) where it knows the mixture, mixtures by the approximate "
-        "joint law (eq. 11)."
-    ]
+    parts = [captions.PROOF]
     inside, total = proof.covered(_all(record))
     if total:
         parts.append(f"{inside} of {total} measured losses lie in their interval.")
@@ -90,8 +85,10 @@ def _worst(group: Sequence[Compared]) -> list[Compared]:
 def _parity_panel(axes: Axes, record: RunRecord, every: Sequence[Compared]) -> None:
     axes.set_title("predicted against measured")
     values = [v for one in every for v in (one.loss, one.predicted)]
-    pad = 0.07 * (max(values) - min(values)) or 0.05 * max(values)
+    pad = max(0.07 * (max(values) - min(values)), 0.02 * max(values))
     ends = (min(values) - pad, max(values) + pad)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(MaxNLocator(6))
     axes.plot(ends, ends, color=MUTED, linewidth=1, zorder=1)
     for one in every:
         k = _place(record, one.task)
@@ -112,9 +109,9 @@ def _error_panel(
     axes: Axes, record: RunRecord, groups: dict[str, list[Compared]]
 ) -> None:
     """One row a held-out measurement, grouped by what was held out."""
-    axes.set_title("error, percent of the measured value")
+    axes.set_title("error of the prediction")
     axes.axvline(0, color=MUTED, linewidth=1, zorder=1)
-    place, ticks, labels = 0.0, [], []
+    place = 0.0
     for kind, group in groups.items():
         axes.text(
             0.0,
@@ -137,29 +134,48 @@ def _error_panel(
             if math.isfinite(high - low):
                 axes.plot([low, high], [place] * 2, color=task_colour(k), alpha=0.4)
             axes.plot(one.error_percent, place, **_mark(k, kind, 5.5))
-            ticks.append(place)
-            labels.append(_row_name(one, kind))
+            _row_name(axes, one, place)
             place += 1
         place += 0.6
-    axes.set_yticks(ticks, labels, fontsize=7.5)
+    axes.set_yticks([])
     axes.set_ylim(place - 0.6, -0.9)
-    axes.tick_params(axis="y", length=0)
-    axes.grid(False, axis="y")
     axes.spines["left"].set_visible(False)
     reach = 1.08 * max(np.abs(axes.get_xlim()))
     axes.set_xlim(-reach, reach)
-    axes.xaxis.set_major_formatter(lambda value, _: f"{value:+.3g} %" if value else "0")
+    axes.xaxis.set_major_locator(MaxNLocator(5))
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:+.3g}" if value else "0")
+    axes.set_xlabel("percent")
 
 
 def _heading(kind: str, group: Sequence[Compared]) -> str:
     if kind == "size":
-        names = ", ".join(count_text(n) for n in sorted({one.n for one in group}))
-        return f"held-out size: {names}"
+        names = dict(sorted((one.n, size_name(one)) for one in group))
+        return f"held-out size: {', '.join(names.values())}"
     return "held-out mixture"
 
 
-def _row_name(one: Compared, kind: str) -> str:
-    return f"{one.task}   p = {one.p:g}   {count_text(one.n)}"
+def _row_name(axes: Axes, one: Compared, place: float) -> None:
+    """Task, weight and size in columns beside the row."""
+    columns = (
+        (-0.03, size_name(one), "right"),
+        (-0.27, f"p = {one.p:g}", "left"),
+        (-0.29, one.task, "right"),
+    )
+    for x, text, side in columns:
+        axes.text(
+            x,
+            place,
+            text,
+            transform=axes.get_yaxis_transform(),
+            fontsize=7.5,
+            ha=side,
+            va="center",
+        )
+
+
+def size_name(one: Compared) -> str:
+    """The size as the run calls it; N in short where its name is only N."""
+    return count_text(one.n) if one.size.isdigit() else one.size
 
 
 def _place(record: RunRecord, task: str) -> int:

@@ -40,7 +40,8 @@ figure { margin: .8rem 0 0; }
 .plot { background: var(--plot); border: 1px solid var(--line); border-radius: .6rem;
   padding: .5rem; overflow-x: auto; }
 .plot svg { display: block; height: auto; max-width: 100%; margin: 0 auto; }
-figcaption { font-size: .92rem; color: var(--muted); margin: .6rem 0 0; max-width: 54rem; }
+figcaption { font-size: .92rem; color: var(--muted); margin: .6rem 0 0;
+  max-width: 54rem; }
 .absent { background: var(--soft); border-radius: .6rem; padding: .9rem 1.1rem;
   color: var(--muted); }
 .scroll { overflow-x: auto; margin: .6rem 0; }
@@ -57,13 +58,15 @@ details { margin: .8rem 0; } summary { cursor: pointer; color: var(--accent);
 code { font: .88em ui-monospace, "SF Mono", Menlo, Consolas, monospace; }
 footer { margin-top: 3rem; padding-top: 1rem; border-top: 1px solid var(--line);
   color: var(--muted); font-size: .85rem; }
-@media (max-width: 40rem) { body { font-size: 15px; } main { padding: 1.4rem .9rem 3rem; }
-  h1 { font-size: 1.6rem; } .plot.wide svg { min-width: 42rem; } h2 .source {
-  display: inline-block; margin-left: 0; } .tile b { font-size: 1.4rem; }
+@media (max-width: 40rem) { body { font-size: 15px; } main {
+  padding: 1.4rem .9rem 3rem; } h1 { font-size: 1.6rem; }
+  .plot.wide svg { min-width: 42rem; }
+  h2 .source { display: inline-block; margin-left: 0; } .tile b { font-size: 1.4rem; }
   .tiles { grid-template-columns: 1fr 1fr; } }
 @media print { :root { --paper: #fff; --ink: #000; --muted: #444; --line: #ccc;
-  --soft: #f3f3f3; --plot: #fff; --accent: #000; --warn-ink: #000; --warn-paper: #fff; }
-  body { font-size: 10.5pt; } main { max-width: none; padding: 0; } nav { display: none; }
+  --soft: #f3f3f3; --plot: #fff; --accent: #000; --warn-ink: #000;
+  --warn-paper: #fff; } body { font-size: 10.5pt; } nav { display: none; }
+  main { max-width: none; padding: 0; }
   h2 { break-after: avoid; } figure, .tile, tr { break-inside: avoid; }
   .plot, .scroll { overflow: visible; } .plot { border: 0; padding: 0; } }
 """
