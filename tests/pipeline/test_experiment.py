@@ -19,11 +19,11 @@ name: tiny
 cohort: en-xx
 tasks: [en-de, en-fr]
 train:
-  sizes: [2k, 5k, 9k, 21k, 37k]
+  sizes: [2k, 5k, 9k, 37k, 75k]
   mixtures: [0.1, 0.3, 0.5, 0.9]
   seeds: [0, 1]
 fit:
-  held_out: {sizes: [37k], mixtures: [{en-de: 0.3, en-fr: 0.7}]}
+  held_out: {sizes: [75k], mixtures: [{en-de: 0.3, en-fr: 0.7}]}
 """
 
 
@@ -38,11 +38,11 @@ def test_a_good_file_becomes_a_grid(tmp_path):
     assert loaded.train.steps == 2000
     assert len(loaded.trials) == 5 * 4 * 1
     assert loaded.trials[1].id == "en-xx_2k_p0.30_s7"
-    assert loaded.fit.held_out.sizes == ("37k",)
+    assert loaded.fit.held_out.sizes == ("75k",)
 
 
 def test_fewer_sizes_are_enough_when_a_coefficient_is_given(tmp_path):
-    small = ("train.sizes=[2k, 5k, 9k, 37k]",)
+    small = ("train.sizes=[2k, 5k, 9k, 75k]",)
     with pytest.raises(UserError, match="3 sizes remain for the fit"):
         load(tmp_path, TINY, *small)
     load(tmp_path, TINY, *small, "fit.fixed={alpha: 0.3}")
@@ -63,9 +63,9 @@ def test_fewer_sizes_are_enough_when_a_coefficient_is_given(tmp_path):
         ("train: {}", "train.sizes: missing; expected a list, each item text"),
         ("train: 5", "train: expected a section of `key: value`, found 5"),
         ("train.sizes: []", "train.sizes: expected at least one size"),
-        ("train.sizes: [2k, 5k, 9k, 21k, 37x]", "train.sizes[4]: unknown size '37x'"),
+        ("train.sizes: [2k, 5k, 9k, 37k, 75x]", "train.sizes[4]: unknown size '75x'"),
         ("train.sizes: [2k, 5k, 9k, 2k]", "train.sizes[3]: 2k is already there"),
-        ("train.sizes: [2k, 5k, 37k]", "train.sizes: 2 sizes remain for the fit"),
+        ("train.sizes: [2k, 5k, 75k]", "train.sizes: 2 sizes remain for the fit"),
         ("train.mixtures: []", "train.mixtures: expected at least one mixture"),
         ("train.mixtures: [0.3, 1.3]", "train.mixtures[1]: mixture en-de=1.3"),
         (
@@ -83,13 +83,13 @@ def test_fewer_sizes_are_enough_when_a_coefficient_is_given(tmp_path):
         ),
         ("train.seeds: []", "train.seeds: expected at least one seed"),
         (
-            "train.steps_by_size: {37m: 50}",
-            "train.steps_by_size.37m: unknown size '37m'",
+            "train.steps_by_size: {75m: 50}",
+            "train.steps_by_size.75m: unknown size '75m'",
         ),
         ("train.seeds: [0, 0]", "train.seeds[1]: 0 is already there"),
         (
             "fit.held_out.sizes: [64M]",
-            "fit.held_out.sizes[0]: 64M is not among train.sizes (2k, 5k, 9k, 21k",
+            "fit.held_out.sizes[0]: 64M is not among train.sizes (2k, 5k, 9k, 37k",
         ),
         (
             "fit.held_out.mixtures: [0.5, 0.2]",

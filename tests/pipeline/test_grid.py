@@ -45,10 +45,10 @@ def test_what_is_no_mixture_is_refused(value, tasks, message):
 
 def test_the_grid_is_the_product_with_unique_names():
     trials = grid.trials(
-        cohort="en-xx", tasks=TWO, sizes=("2k", "9k"), mixtures=(0.05, 0.7),
+        cohort="en-xx", tasks=TWO, sizes=("2k", "21k"), mixtures=(0.05, 0.7),
         seeds=(0, 3),
     )  # fmt: skip
     assert len({trial.id for trial in trials}) == len(trials) == 8
     assert trials[0].id == "en-xx_2k_p0.05_s0"
-    assert trials[-1].id == "en-xx_10k_p0.70_s3"
+    assert trials[-1].id == "en-xx_21k_p0.70_s3"
     assert trials[-1].weight("en-fr") == pytest.approx(0.3)

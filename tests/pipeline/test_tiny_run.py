@@ -14,19 +14,21 @@ from pathlib import Path
 import pytest
 
 from components.manifest import FILE_NAME
+from models.nmt.sizes import LADDER
 from pipeline.experiment import find, load
 from pipeline.steps import VERBS
 
 ROOT = Path(__file__).resolve().parents[2]
 HEAVY = ("tensorflow", "keras", "apache_beam", "sentencepiece", "matplotlib")
-TINY = """\
+SIZES = [shape.name for shape in LADDER[:5]]
+TINY = f"""\
 name: tiny
 cohort: en-xx
 tasks: [en-de, en-fr]
 ingest:
-  synthetic: {train_sentences: 2000, test_sentences: 100}
+  synthetic: {{train_sentences: 2000, test_sentences: 100}}
   test_sentences: 100
-tokenize: {vocabulary_size: 300, source_length: 48, target_length: 48}
+tokenize: {{vocabulary_size: 300, source_length: 48, target_length: 48}}
 train:
   sizes: [2k, 5k, 9k, 21k, 37k]
   mixtures: [0.1, 0.3, 0.9]
@@ -37,7 +39,7 @@ train:
   jit: "off"
 fit:
   draws: 100
-  held_out: {sizes: [37k], mixtures: [0.3]}
+  held_out: {{sizes: [{SIZES[-1]}], mixtures: [0.3]}}
 """
 
 pytestmark = pytest.mark.slow
