@@ -83,7 +83,8 @@ class Attention(keras.layers.Layer):
         """Attention from ``x`` to keys and values that are already projected."""
         queries = self._split(self.query(x))
         scores = ops.matmul(queries, ops.swapaxes(keys, -1, -2))
-        scores = ops.cast(scores, "float32") + bias
+        # Keras casts a layer's inputs, the bias too; the softmax stays in float32.
+        scores = ops.cast(scores, "float32") + ops.cast(bias, "float32")
         weights = ops.cast(ops.softmax(scores, axis=-1), self.compute_dtype)
         mixed = ops.swapaxes(ops.matmul(weights, values), -2, -3)
         middle = ops.shape(mixed)[len(self.lead) : -2]
@@ -91,7 +92,7 @@ class Attention(keras.layers.Layer):
         return self.output_projection(merged)
 
     def _split(self, x):
-        """``[*lead, batch, L, heads * head_dim] -> [*lead, batch, heads, L, head_dim]``"""
+        """``[*lead, batch, L, inner] -> [*lead, batch, heads, L, head_dim]``."""
         middle = ops.shape(x)[len(self.lead) : -1]
         x = ops.reshape(x, (*self.lead, *middle, self.heads, self.head_dim))
         return ops.swapaxes(x, -2, -3)

@@ -109,13 +109,13 @@ LADDER = (
     _shape("15k", 1, 20, 2),
     _shape("21k", 1, 24, 3),
     _shape("37k", 1, 32, 4),
-    _shape("75k", 2, 32, 4),
+    _shape("74k", 2, 32, 4),
     _shape("167k", 2, 48, 6),
     _shape("296k", 2, 64, 8),
-    _shape("591k", 4, 64, 8),
+    _shape("592k", 4, 64, 8),
     _shape("1330k", 4, 96, 8),
-    _shape("2950k", 5, 128, 8),
-    _shape("5532k", 6, 160, 10),
+    _shape("2953k", 5, 128, 8),
+    _shape("5535k", 6, 160, 10),
 )
 
 SHAPES = {shape.name: shape for shape in LADDER + PAPER}

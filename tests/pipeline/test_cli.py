@@ -73,6 +73,22 @@ def test_frontier_and_recommendation(laws, capsys):
     assert weights["en-de=3,en-fr=1"] > 0.6
 
 
+def test_what_simulate_makes_fit_recovers(tmp_path, capsys):
+    table, out = tmp_path / "runs.csv", tmp_path / "laws"
+    assert cli.main(["simulate", "--seed", "3", "--out", str(table)]) == 0
+    command = ["fit", str(table), "--out", str(out), "--law", "joint"]
+    assert cli.main([*command, "--draws", "50"]) == 0
+    record = json.loads((out / "laws.json").read_text(encoding="utf-8"))
+    found = {
+        law["task"]: law["parameters"]["irreducible_loss"]
+        for law in record["laws"]
+        if law["kind"] == "joint"
+    }
+    assert found["en-de"] == pytest.approx(1.2, abs=0.03)
+    assert cli.main(["simulate", "--seed", "3"]) == 0
+    assert capsys.readouterr().out.endswith(table.read_text(encoding="utf-8"))
+
+
 def test_plan_as_text_and_as_json(capsys):
     assert cli.main(["plan", "en_de_zh"]) == 0
     assert "72 trials of en-xx" in capsys.readouterr().out
@@ -110,6 +126,9 @@ def test_plan_as_text_and_as_json(capsys):
         ),
         ("recommend LAWS --n 1e9 --prefer en-de=1,en-de=2", "en-de is named twice"),
         ("recommend LAWS --n 1e9 --prefer en-zh=1", "unknown task en-zh"),
+        ("simulate --tasks 0", "--tasks: '0' is not a whole number of at least 1"),
+        ("simulate --noise -1", "noise: -1; expected"),
+        ("simulate --seed -1", "seed: -1; expected 0 or more"),
         ("frontier LAWS --n 1e9 --points 1", "--points 1: expected 2 or more"),
         ("frontier LAWS --n 1e9 --out LAWS", "cannot be written"),
     ],

@@ -19,11 +19,11 @@ name: tiny
 cohort: en-xx
 tasks: [en-de, en-fr]
 train:
-  sizes: [2k, 5k, 9k, 37k, 75k]
+  sizes: [2k, 5k, 9k, 37k, 74k]
   mixtures: [0.1, 0.3, 0.5, 0.9]
 fit: {draws: 100}
 """
-SIZES = {"2k": 2e3, "5k": 5e3, "9k": 1e4, "37k": 3.7e4, "75k": 7.5e4}
+SIZES = {"2k": 2e3, "5k": 5e3, "9k": 1e4, "37k": 3.7e4, "74k": 7.5e4}
 
 
 def row(size: str, p: float, task: str, own: float) -> Row:

@@ -30,7 +30,7 @@ ingest:
   test_sentences: 100
 tokenize: {{vocabulary_size: 300, source_length: 48, target_length: 48}}
 train:
-  sizes: [2k, 5k, 9k, 21k, 37k]
+  sizes: [{", ".join(SIZES)}]
   mixtures: [0.1, 0.3, 0.9]
   batch_tokens: 192
   steps: 40

@@ -1,0 +1,48 @@
+"""Checkpoints survive what happens to files."""
+
+import logging
+
+import numpy as np
+import pytest
+
+from components import checkpoints
+
+
+def test_round_trip_with_a_record(tmp_path):
+    arrays = {"model/a": np.arange(6.0).reshape(2, 3), "n": np.array(7)}
+    checkpoints.save(tmp_path / "x" / "c.npz", arrays, {"step": 3, "curve": [1.5]})
+    found, record = checkpoints.load(tmp_path / "x" / "c.npz")
+    assert record == {"step": 3, "curve": [1.5]}
+    for name, value in arrays.items():
+        np.testing.assert_array_equal(found[name], value)
+
+
+@pytest.mark.parametrize("damage", ["truncated", "flipped", "empty"])
+def test_a_damaged_newest_falls_back_and_says_so(tmp_path, caplog, damage):
+    for step in (100, 200, 300):
+        arrays = {"w": np.full((40, 50), step, "float32")}
+        checkpoints.save_step(tmp_path, step, arrays, {"step": step})
+    newest = tmp_path / "step-00000300.npz"
+    content = bytearray(newest.read_bytes())
+    if damage == "truncated":
+        content = content[: len(content) // 2]
+    elif damage == "flipped":
+        content[len(content) // 2] ^= 0xFF
+    else:
+        content = bytearray()
+    newest.write_bytes(content)
+    with caplog.at_level(logging.WARNING):
+        arrays, record = checkpoints.load_newest(tmp_path)
+    assert record["step"] == 200 and (arrays["w"] == 200).all()
+    assert "step-00000300.npz" in caplog.text
+
+
+def test_only_the_newest_are_kept(tmp_path):
+    for step in (5, 10, 15):
+        checkpoints.save_step(tmp_path, step, {"w": np.zeros(2)}, None, keep=2)
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert names == ["step-00000010.npz", "step-00000015.npz"]
+
+
+def test_nothing_there_is_nothing(tmp_path):
+    assert checkpoints.load_newest(tmp_path) is None

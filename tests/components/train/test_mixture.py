@@ -1,0 +1,107 @@
+"""The weighted mixture: shares, epochs, and position as a function of the step."""
+
+import numpy as np
+import pytest
+
+from components.cross_entropy import FIELDS
+from components.train import mixture
+
+LENGTH = 6
+
+
+def rows_of(count, first, examples):
+    """Rows whose first target id is the row's number, so that it can be traced."""
+    ids = np.arange(first, first + count)[:, None] + np.zeros((1, LENGTH), np.int64)
+    columns = {name: ids.astype("int32") for name in FIELDS}
+    return {**columns, "examples": np.full(count, examples)}
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return mixture.Rows.join([rows_of(300, 0, 4), rows_of(170, 300, 2)])
+
+
+def draw(rows, weights, seeds, *, start=0, stop=400, drawn=None, batch_rows=5, call=10):
+    weights = np.array(weights)
+    drawn = np.zeros(weights.shape, np.int64) if drawn is None else drawn
+    dataset = mixture.batches(
+        rows,
+        weights,
+        np.array(seeds),
+        batch_rows=batch_rows,
+        steps_per_call=call,
+        start_step=start,
+        stop_step=stop,
+        drawn=drawn,
+    )
+    target = FIELDS.index("target_ids")
+    ids, last = [], drawn
+    for fields, after in dataset:
+        ids.append(fields[target].numpy()[..., 0])
+        last = after.numpy()
+    return np.concatenate(ids), last  # [steps, stack, batch_rows], [stack, tasks]
+
+
+def test_weights_are_shares_of_examples_not_of_rows(rows):
+    weights = [[0.3, 0.7], [0.85, 0.15]]
+    _, drawn = draw(rows, weights, [0, 1], stop=4000)
+    examples = drawn * rows.examples
+    share = examples / examples.sum(axis=1, keepdims=True)
+    # 20,000 rows: the standard deviation of a share is below .004.
+    np.testing.assert_allclose(share, weights, atol=0.015)
+
+
+def test_row_probabilities_worked_example():
+    found = mixture.row_probabilities(np.array([0.5, 0.5]), np.array([4.0, 2.0]))
+    np.testing.assert_allclose(found, [1 / 3, 2 / 3])
+
+
+def test_weights_of_zero_and_one_draw_from_one_task_only(rows):
+    ids, drawn = draw(rows, [[0.0, 1.0], [1.0, 0.0]], [3, 4], stop=50)
+    assert (ids[:, 0] >= 300).all() and (ids[:, 1] < 300).all()
+    np.testing.assert_array_equal(drawn, [[0, 250], [250, 0]])
+
+
+def test_every_row_once_an_epoch_in_an_order_of_its_own(rows):
+    ids, _ = draw(rows, [[1.0, 0.0]], [7], stop=120)
+    seen = ids.ravel()
+    first, second = seen[:300], seen[300:600]
+    assert sorted(first) == sorted(second) == list(range(300))
+    assert (first != second).mean() > 0.9
+    assert (first != np.arange(300)).mean() > 0.9
+
+
+def test_starting_late_equals_having_started_early(rows):
+    weights = [[0.3, 0.7], [0.6, 0.4]]
+    whole, end = draw(rows, weights, [0, 5], stop=200)
+    _, middle = draw(rows, weights, [0, 5], stop=130)
+    rest, same_end = draw(rows, weights, [0, 5], start=130, stop=200, drawn=middle)
+    np.testing.assert_array_equal(whole[130:], rest)
+    np.testing.assert_array_equal(end, same_end)
+
+
+def test_a_trial_sees_the_same_alone_and_in_a_stack(rows):
+    together, _ = draw(rows, [[0.3, 0.7], [0.6, 0.4]], [0, 5], stop=50)
+    alone, _ = draw(rows, [[0.6, 0.4]], [5], stop=50)
+    np.testing.assert_array_equal(together[:, 1], alone[:, 0])
+
+
+def test_steps_per_call_does_not_matter(rows):
+    one, _ = draw(rows, [[0.45, 0.55]], [2], stop=40, call=1)
+    ten, _ = draw(rows, [[0.45, 0.55]], [2], stop=40, call=20)
+    np.testing.assert_array_equal(one, ten)
+
+
+def test_seeds_differ(rows):
+    ids, _ = draw(rows, [[0.5, 0.5], [0.5, 0.5]], [0, 1], stop=50)
+    assert (ids[:, 0] != ids[:, 1]).mean() > 0.9
+
+
+def test_three_tasks():
+    rows = mixture.Rows.join(
+        [rows_of(90, 0, 3), rows_of(80, 90, 1), rows_of(70, 170, 2)]
+    )
+    weights = [[0.2, 0.5, 0.3]]
+    _, drawn = draw(rows, weights, [9], stop=4000)
+    examples = drawn * rows.examples
+    np.testing.assert_allclose(examples / examples.sum(), weights, atol=0.015)
