@@ -35,6 +35,13 @@ give, and what usual ways to choose weights would give instead.
   polyscale recommend laws --n 1e9 --prefer en-de=2,en-zh=1
 """
 
+_SIMULATE = """\
+A table of runs from known laws with the noise of real ones: to try the other commands
+without training anything, to teach with, to see what a fit can recover.
+
+  polyscale simulate --tasks 2 --out runs.csv && polyscale fit runs.csv --out laws
+"""
+
 # Field of the fit's configuration -> the option that sets it.
 _FIT_OPTIONS = {
     "laws": "--law",
@@ -76,6 +83,7 @@ def add(commands: argparse._SubParsersAction) -> None:
     )  # fmt: skip
     recommend.add_argument("--json", action="store_true", help="for a program to read")
     recommend.set_defaults(handler=_handle_recommend)
+    _add_simulate(commands)
 
 
 def _add_fit(commands: argparse._SubParsersAction) -> None:
@@ -126,6 +134,23 @@ def _add_predict(commands: argparse._SubParsersAction) -> None:
     _add_out(predict, "where to write the table's predictions")
     predict.add_argument("--json", action="store_true", help="for a program to read")
     predict.set_defaults(handler=_handle_predict)
+
+
+def _add_simulate(commands: argparse._SubParsersAction) -> None:
+    simulate = add_command(commands, "simulate", "a table from known laws", _SIMULATE)
+    simulate.add_argument(
+        "--tasks", metavar="K", type=positive_count, default=2,
+        help="tasks that the mixtures are over (default: 2)",
+    )  # fmt: skip
+    simulate.add_argument(
+        "--noise", metavar="SD", type=float, default=0.003,
+        help="standard deviation of a measured loss, in nats (default: 0.003)",
+    )  # fmt: skip
+    simulate.add_argument(
+        "--seed", metavar="K", type=int, default=0, help="of the noise (default: 0)"
+    )
+    _add_out(simulate, "the CSV to write (default: standard output)")
+    simulate.set_defaults(handler=_handle_simulate)
 
 
 def _add_laws(parser: argparse.ArgumentParser) -> None:
@@ -215,6 +240,13 @@ def _handle_recommend(arguments: argparse.Namespace) -> None:
         print(json.dumps(decision.to_record(found), indent=1, ensure_ascii=False))
     else:
         print(decision.recommendation_text(found))
+
+
+def _handle_simulate(arguments: argparse.Namespace) -> None:
+    from components.fit.simulation import simulate_table
+
+    table = simulate_table(arguments.tasks, arguments.noise, arguments.seed)
+    _deliver(table, arguments.out)
 
 
 def parse_weights(option: str, text: str) -> dict[str, float]:
