@@ -72,21 +72,25 @@ def run_case(case: dict) -> dict:
     )
     output = Path(case["output"])
     manifest = ingest.run(config, base=Path(case["base"]), tasks=tasks, output=output)
-    ingested = time.monotonic()
+    ingested, ingested_cpu = time.monotonic(), time.process_time()
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     size = 2000 if case["test_sentences"] == 1000 else 50
     tokens = output.with_name(f"{output.name}-tokens")
     index = tokenize.run(
         tokenize.Config(vocabulary_size=size), ingest=output, tasks=tasks, output=tokens
     ).counts
+    tokenized, tokenized_cpu = time.monotonic(), time.process_time()
+    vocabulary_seconds, vocabulary_cpu = _vocabulary_cost(output, tasks, size)
     splits = [split for task in index.values() for split in task["splits"].values()]
     return {
         "read": sum(row["read"] for row in manifest.counts.values()),
         "bytes": sum(_text_bytes(output / task) for task in tasks),
         "ingest_seconds": ingested - started,
         "ingest_memory": memory,
-        "vocabulary_seconds": _vocabulary_seconds(output, tasks, size),
-        "tokenize_seconds": time.monotonic() - ingested,
+        "ingest_cpu": ingested_cpu,
+        "vocabulary_seconds": vocabulary_seconds,
+        "tokenize_seconds": tokenized - ingested - vocabulary_seconds,
+        "tokenize_cpu": tokenized_cpu - ingested_cpu - vocabulary_cpu,
         "tokens": sum(s["source_tokens"] + s["target_tokens"] for s in splits),
         "fill": {
             task: described["splits"]["train"]["fill"]
@@ -95,17 +99,20 @@ def run_case(case: dict) -> dict:
     }
 
 
-def _vocabulary_seconds(output: Path, tasks: tuple[str, ...], size: int) -> float:
-    """The vocabulary again, alone: its cost depends on a sample, not on the text."""
+def _vocabulary_cost(
+    output: Path, tasks: tuple[str, ...], size: int
+) -> tuple[float, float]:
+    """Wall and processor seconds of the vocabulary, made again, alone: they depend
+    on the size of a sample, not of the text."""
     from components import tokenize
     from components.tokenize import vocabulary
 
-    started = time.monotonic()
+    started, started_cpu = time.monotonic(), time.process_time()
     config = tokenize.Config(vocabulary_size=size)
     texts = vocabulary.sample_sentences(output, tasks, config.sentences)
     tags = vocabulary.target_tags(tasks).values()
     vocabulary.train(config, texts, {tag for tag in tags if tag})
-    return time.monotonic() - started
+    return time.monotonic() - started, time.process_time() - started_cpu
 
 
 def _fastest(
@@ -138,29 +145,28 @@ def _fastest(
 
 
 def _print(fixed: dict, whole: dict) -> None:
-    ingest_seconds = whole["ingest_seconds"] - fixed["ingest_seconds"]
     memory = whole["ingest_memory"] - fixed["ingest_memory"]
-    # The measured time of tokenize includes training the vocabulary twice.
-    tokenize_seconds = whole["tokenize_seconds"] - 2 * whole["vocabulary_seconds"]
     print(
         f"fixed cost: ingest {fixed['ingest_seconds']:.1f} s with imports, "
         f"vocabulary {whole['vocabulary_seconds']:.1f} s"
     )
+    for step, unit, bar in (
+        ("ingest", "read", 20_000),
+        ("tokenize", "tokens", 1_500_000),
+    ):
+        seconds = whole[f"{step}_seconds"] - fixed[f"{step}_seconds"]
+        cpu = whole[f"{step}_cpu"] - fixed[f"{step}_cpu"]
+        print(
+            f"{step}: {whole[unit]:,} {'pairs' if unit == 'read' else unit} in "
+            f"{whole[f'{step}_seconds']:.1f} s; {whole[unit] / seconds:,.0f}/s, "
+            f"by processor time {whole[unit] / cpu:,.0f}/s (bar: {bar:,} on 2 cores)"
+        )
     print(
-        f"ingest: {whole['read']} pairs in {whole['ingest_seconds']:.1f} s, "
-        f"{whole['read'] / ingest_seconds:,.0f} pairs/s beyond the fixed cost"
-        " (bar: 20,000)"
-    )
-    print(
-        f"  memory beyond the base: {memory / 1e6:.0f} MB, "
+        f"memory of ingest beyond the base: {memory / 1e6:.0f} MB, "
         f"{memory / whole['bytes']:.2f} bytes for each byte of text (bar: 1.5)"
     )
-    print(
-        f"tokenize: {whole['tokens']} tokens in {tokenize_seconds:.1f} s, "
-        f"{whole['tokens'] / tokenize_seconds:,.0f} tokens/s (bar: 1,500,000)"
-    )
     for task, fill in whole["fill"].items():
-        print(f"  fill of {task}: {fill:.3f}")
+        print(f"fill of {task}: {fill:.3f}")
 
 
 def _text_bytes(directory: Path) -> int:
