@@ -100,6 +100,7 @@ def minimize(
     scale: float,
     weights: Array | None = None,
     max_iterations: int = 300,
+    tolerance: float = _DECREMENT,
 ) -> Solution:
     """Minimises the robust cost from every start.
 
@@ -108,14 +109,18 @@ def minimize(
       y: Measured values, [rows], or [batch, rows] for one table a start.
       starts: Parameters to start from, [batch, parameters].
       scale: Where soft_l1 turns from squares to absolute values, in units of y.
-      weights: Weight of each row's residual, [rows]; 1 when omitted.
+      weights: Weight of each row's squared residual, [rows] or [batch, rows]; 1 when
+        omitted.
       max_iterations: Limit for the slowest fit of the batch.
+      tolerance: Share of the cost that a step must promise to be taken.
 
     Returns:
       The end of each fit, in the order of ``starts``.
     """
     y = np.broadcast_to(np.asarray(y, float), (len(starts), np.shape(y)[-1]))
-    root_weights = np.ones(y.shape[1]) if weights is None else np.sqrt(weights)
+    root_weights = np.broadcast_to(
+        1.0 if weights is None else np.sqrt(weights), y.shape
+    )
     theta = np.clip(np.asarray(starts, float), form.lower, form.upper)
     cost, gradient, curvature = _system(form, y, theta, scale, root_weights)
     damping = np.full(len(theta), 1e-4)
@@ -129,7 +134,7 @@ def minimize(
         step = _step(form, here, gradient[active], curvature[active], damping[active])
         promised = -(gradient[active] * step).sum(1)
         trial = np.clip(here + step, form.lower, form.upper)
-        new = _system(form, y[active], trial, scale, root_weights)
+        new = _system(form, y[active], trial, scale, root_weights[active])
         better = new[0] < cost[active]
         gain = (cost[active] - new[0]) / np.maximum(cost[active], floor[active])
         moved = active[better]
@@ -140,7 +145,7 @@ def minimize(
         cosine[moved] = _cosine(
             form, theta[moved], cost[moved], gradient[moved], curvature[moved]
         )
-        resting = promised <= _DECREMENT * np.maximum(cost[active], floor[active])
+        resting = promised <= tolerance * np.maximum(cost[active], floor[active])
         resting |= (better & (gain < 1e-14)) | (damping[active] > 1e10)
         resting |= (cosine[active] <= _COSINE) | (cost[active] <= floor[active])
         active = active[~resting]
@@ -179,7 +184,7 @@ def _system(
     """Cost [batch], gradient [batch, k] and Gauss-Newton matrix [batch, k, k]."""
     values, jacobian = form.evaluate(theta)
     residuals = (values - y) * root_weights
-    jacobian = jacobian * root_weights[:, None]
+    jacobian = jacobian * root_weights[:, :, None]
     terms, slope, curve = soft_l1(residuals, scale)
     transposed = np.swapaxes(jacobian, 1, 2)
     gradient = (transposed @ (slope * residuals)[:, :, None])[:, :, 0]

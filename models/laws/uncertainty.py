@@ -11,6 +11,7 @@ from scipy.special import stdtrit
 from models.laws.solver import Array, Form, minimize, soft_l1
 
 PERTURBATION = 0.01  # [M] fn. 5: one per cent of each measured value
+_DRAW_TOLERANCE = 1e-5  # of a draw's cost: far below what the draw scatters by
 _SINGULAR = 1e-13
 
 
@@ -124,4 +125,6 @@ def perturbation_draws(
 
 def _refit(form: Form, tables: Array, theta: Array, scale: float) -> Array:
     starts = np.repeat(theta[None], len(tables), axis=0)
-    return minimize(form, tables, starts, scale=scale, max_iterations=40).theta
+    return minimize(
+        form, tables, starts, scale=scale, max_iterations=40, tolerance=_DRAW_TOLERANCE
+    ).theta
