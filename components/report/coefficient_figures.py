@@ -152,6 +152,9 @@ def _fitted_fraction(
     axes: Axes, law: Law, k: int, relative: bool, level: float
 ) -> None:
     """The approximate law's f along p, where p alone tells it."""
+    if not _p_is_enough(law, level):
+        _fitted_at_weightings(axes, law, k, relative, level)
+        return
     low, high = law.fitted_range["p"]
     for ends, style in (
         ((low, high), "-"),
@@ -161,17 +164,38 @@ def _fitted_fraction(
         if ends[1] <= ends[0]:
             continue
         p = np.linspace(*ends, 80)
-        try:
-            f, below, above = law.effective_fraction(p, level)
-        except UserError:
-            return  # this f depends on the whole mixture
-        if not np.isfinite(f).all():
-            return
+        f, below, above = law.effective_fraction(p, level)
         by = p if relative else 1.0
         axes.plot(p, f / by, color=task_colour(k), linestyle=style, zorder=2)
         if np.isfinite(above).all() and above.max() < 20:
             axes.fill_between(
                 p, below / by, above / by, color=task_colour(k), alpha=0.15, linewidth=0
+            )
+
+
+def _p_is_enough(law: Law, level: float) -> bool:
+    """Whether f depends on the task's own weight alone."""
+    try:
+        return bool(np.isfinite(law.effective_fraction(0.5, level)[0]))
+    except UserError:
+        return False
+
+
+def _fitted_at_weightings(
+    axes: Axes, law: Law, k: int, relative: bool, level: float
+) -> None:
+    """An f of the whole mixture is no curve over p: rings at the trained mixtures."""
+    for weighting in law.weightings:
+        if weighting.p > 0:
+            f = float(law.effective_fraction(weighting, level)[0])
+            by = weighting.p if relative else 1.0
+            axes.plot(
+                weighting.p,
+                f / by,
+                marker="o",
+                markersize=10,
+                fillstyle="none",
+                color=task_colour(k),
             )
 
 
@@ -181,9 +205,7 @@ def _joint_fractions(
     label = law.task
     for weighting in law.weightings:
         try:
-            f, low, high = law.effective_fraction(
-                weighting.mixture or weighting.p, level
-            )
+            f, low, high = law.effective_fraction(weighting, level)
         except UserError:
             return  # p = 1 was not trained: nothing to compare with
         by = weighting.p if relative else 1.0

@@ -17,6 +17,7 @@ from components.report.appearance import RC
 _XML_HEAD = re.compile(r"^.*?(?=<svg)", re.DOTALL)
 _METADATA = re.compile(r"<metadata>.*?</metadata>", re.DOTALL)
 _IDS = re.compile(r'(\bid="|url\(#|href="#)')
+_WHITE = re.compile(r"((?:fill|stroke): )#ffffff")
 _SIZE = re.compile(r'<svg[^>]*?\bwidth="([\d.]+)pt" height="([\d.]+)pt"')
 
 
@@ -76,6 +77,7 @@ def inline(svg: str, drawing: Drawing) -> str:
       drawing: Whose; its name keeps ids apart, its title is read aloud.
     """
     text = _METADATA.sub("", _XML_HEAD.sub("", svg, count=1), count=1)
+    text = _WHITE.sub(r"\1var(--plot)", text)
     text = _IDS.sub(rf"\g<1>{drawing.name}-", text)
     label = f'<svg role="img" aria-label="{drawing.title}"'
     width = _SIZE.search(text)

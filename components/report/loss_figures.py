@@ -157,7 +157,7 @@ def _draw_law(
             continue
         colour = weight_colour(weighting.p)
         for sizes, style in ((inside, "-"), (beyond, (0, (3, 2)))):
-            values = law.predict(sizes, weighting.mixture or weighting.p)
+            values = law.predict(sizes, weighting)
             if floor:
                 values = _reducible(law, values)
             axes.plot(sizes, values, color=colour, linestyle=style, zorder=2)

@@ -17,7 +17,7 @@ _NAMED = 6
 
 
 def headline(record: RunRecord) -> list[tuple[str, str, str]]:
-    """The numbers that matter: (value, what it is, note)."""
+    """The numbers that matter: (value, what it is, note), HTML."""
     tiles = []
     joints = _laws(record, "joint")
     if joints:
@@ -39,7 +39,7 @@ def headline(record: RunRecord) -> list[tuple[str, str, str]]:
         task, weight = next(iter(advice["weights"].items()))
         low, high = advice["weight_intervals"][task]
         note = f"{_span(low, high)}, for N = {count_text(advice['n'])}"
-        tiles.append((f"{weight:.2f}", f"recommended weight of {task}", note))
+        tiles.append((f"{weight:.2f}", f"recommended weight of {_name(task)}", note))
     return tiles
 
 
@@ -62,8 +62,8 @@ def warnings(record: RunRecord, config: Config) -> list[str]:
     found += _not_converged(record, config)
     found += _beyond_the_fit(record)
     found += _outside_interval(record)
-    kept = [law for law in record.laws if law.kind != "individual"]
-    found += law_warnings(kept)
+    found += _back_tests(record)
+    found += law_warnings([law for law in record.laws if len(law.weightings) > 1])
     return found
 
 
@@ -71,7 +71,8 @@ def law_warnings(laws: Sequence[Law]) -> list[str]:
     """The fits' own warnings; one that several laws share is told once."""
     owners: dict[str, list[str]] = {}
     for law in laws:
-        p = f" p = {law.weightings[0].label}" if law.kind == "individual" else ""
+        single = len(law.weightings) == 1
+        p = f" at p = {law.weightings[0].label}" if single else ""
         name = f"{law.kind} law of {law.task}{p}"
         if len({law.test_set for law in laws}) > 1:
             name += f" ({law.test_set})"
@@ -105,7 +106,7 @@ def _what_was_trained(record: RunRecord) -> str:
     held = [point for point in measured(record) if point.held_out]
     if held:
         count = len({point.trial for point in held})
-        text += f". {_many(count, 'model')} of them were kept from the fit as the test"
+        text += f". {count} of them {'was' if count == 1 else 'were'} kept from the fit"
     return text + "."
 
 
@@ -121,7 +122,7 @@ def _what_the_law_says(record: RunRecord) -> list[str]:
         alpha, error = law.parameters["alpha"], law.standard_errors["alpha"]
         tenfold = 100 * (1 - 10.0 ** (-alpha))
         parts.append(
-            f"{escape(law.task)} α = {alpha:.3f} ± {error:.2g}, <i>L</i><sub>∞</sub> = "
+            f"{_name(law.task)} α = {alpha:.3f} ± {error:.2g}, <i>L</i><sub>∞</sub> = "
             f"{law.parameters['irreducible_loss']:.3f}, <i>R</i>² = "
             f"{_percent(law.statistics['r2'] or 0.0)}: a tenfold model removes "
             f"{tenfold:.0f} % of the reducible loss"
@@ -163,11 +164,11 @@ def _what_is_recommended(record: RunRecord) -> list[str]:
     if not advice:
         return []
     weights = ", ".join(
-        f"{escape(task)} {weight:.2f} ({_span(*advice['weight_intervals'][task])})"
+        f"{_name(task)} {weight:.2f} ({_span(*advice['weight_intervals'][task])})"
         for task, weight in advice["weights"].items()
     )
     losses = ", ".join(
-        f"{escape(task)} {loss:.3f}" for task, loss in advice["losses"].items()
+        f"{_name(task)} {loss:.3f}" for task, loss in advice["losses"].items()
     )
     return [
         f"<b>Recommended weights</b> for a model of {count_text(advice['n'])}: "
@@ -185,7 +186,7 @@ def _not_converged(record: RunRecord, config: Config) -> list[str]:
         return []
     moving.sort(key=lambda one: -abs(one.fall_percent))
     named = ", ".join(
-        f"{escape(one.trial)} {escape(one.task)} {one.fall_percent:+.1f} %"
+        f"{_name(one.trial)} {_name(one.task)} {one.fall_percent:+.1f} %"
         for one in moving[:_NAMED]
     )
     middle = statistics.median(
@@ -198,6 +199,24 @@ def _not_converged(record: RunRecord, config: Config) -> list[str]:
         f"all {middle:.2f} %): {named}{more}. Train longer, or fewer and smaller "
         "models; unconverged rare tasks distort α and <i>L</i><sub>∞</sub>."
     ]
+
+
+def _back_tests(record: RunRecord) -> list[str]:
+    found = []
+    for test_set, one in record.backtests.items():
+        if one.beaten_by_persistence:
+            found.append(
+                f"{escape(test_set)}: <b>no law predicts the largest fitted size "
+                "better than repeating the loss of the next smaller one</b>; the sizes are "
+                "too few or too alike."
+            )
+        if one.rejects_equation_7:
+            found.append(
+                f"{escape(test_set)}: <b>the back-test rejects the joint law</b> (one "
+                "α and one <i>L</i><sub>∞</sub> for all weightings); what predicts best "
+                f"shares {escape(one.chosen)}. Unconverged rare tasks look like this."
+            )
+    return found
 
 
 def _beyond_the_fit(record: RunRecord) -> list[str]:
@@ -241,12 +260,17 @@ def _span(low: float | None, high: float | None) -> str:
     return f"{low:.2f} to {high:.2f}"
 
 
+def _name(text: str) -> str:
+    """A name that is not broken at its hyphens."""
+    return f"<span class=name>{escape(text)}</span>"
+
+
 def _many(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _listed(names: Sequence[str]) -> str:
-    shown = [escape(name) for name in names]
+    shown = [_name(name) for name in names]
     if len(shown) < 2:
         return "".join(shown)
     return f"{', '.join(shown[:-1])} and {shown[-1]}"

@@ -48,8 +48,7 @@ def compose(
 def _opening(record: RunRecord, config: Config, drawings: Sequence[Drawing]) -> str:
     tasks = escape(", ".join(record.tasks)) or "no task"
     tiles = "".join(
-        f"<div class=tile><b>{value}</b><span>{escape(what)}</span>"
-        f"<small>{escape(note)}</small></div>"
+        f"<div class=tile><b>{value}</b><span>{what}</span><small>{note}</small></div>"
         for value, what, note in narrative.headline(record)
     )
     words = "".join(f"<p>{text}</p>" for text in narrative.sentences(record))
@@ -105,18 +104,20 @@ def _details(title: str, content: str) -> str:
 
 
 def _back_matter(record: RunRecord) -> str:
-    singles = [law for law in record.laws if law.kind == "individual"]
+    singles = [law for law in record.laws if len(law.weightings) == 1]
     remarks = "".join(f"<li>{text}</li>" for text in narrative.law_warnings(singles))
     remarks = f"<ul class=fine>{remarks}</ul>" if remarks else ""
-    notes = record.runs.notes if record.runs else ()
-    left_out = "".join(f"<li>{escape(note)}</li>" for note in notes)
-    left_out = f"<h3>Left out of the fit</h3><ul>{left_out}</ul>" if left_out else ""
+    notes = "".join(f"<li>{escape(note)}</li>" for note in record.fit_notes)
+    notes = (
+        f"<h3>Left out and corrected</h3><ul class=fine>{notes}</ul>" if notes else ""
+    )
     advice = tables.recommendation_table(record)
     advice = f"<h2 id=weights>Recommended weights</h2>{advice}" if advice else ""
     return (
         f"{advice}"
         f"<h2 id=laws>Fitted laws</h2>{tables.law_table(record)}"
-        f"{_details('Remarks on the individual fits', remarks)}{left_out}"
+        f"{_details('Remarks on the fits of single weightings', remarks)}{notes}"
+        f"{tables.backtest_table(record)}"
         f"<h2 id=data>Data</h2>{tables.data_card(record)}"
         f"<h2 id=failed>Failed trials</h2>{tables.failed_table(record)}"
         f"<h2 id=timings>Timings</h2>{tables.timing_table(record)}"

@@ -11,7 +11,10 @@ from components.fit.held_out import Compared
 KINDS = ("size", "mixture")
 # The joint law knows the mixtures it was fitted on and so predicts other sizes
 # ([M] eq. 7); the approximate law predicts new mixtures (eq. 11).
-_FIRST = {"size": ("joint", "approximate"), "mixture": ("approximate", "joint")}
+_FIRST = {
+    "size": ("joint", "approximate", "shared"),
+    "mixture": ("approximate", "joint", "shared"),
+}
 
 
 def chosen(compared: Sequence[Compared], kind: str) -> list[Compared]:

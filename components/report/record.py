@@ -11,7 +11,7 @@ from typing import Any
 
 from components import manifest, metrics_table
 from components.fit import Config as FitConfig
-from components.fit import HeldOut, held_out, law_file
+from components.fit import convergence, held_out, law_file
 from components.fit import table as fit_table
 from components.fit.held_out import Compared
 from components.fit.runs import Runs, sort_rows
@@ -20,7 +20,9 @@ from components.metrics_table import Row
 from components.report.config import Config
 from models.errors import UserError
 from models.laws import Law
+from models.laws.sharing import Backtest, Trial
 
+_NOTHING_FITTED = law_file.LawFile((), {})
 VERBS = (
     "ingest",
     "select",
@@ -70,6 +72,8 @@ class RunRecord:
       rows: The metrics table.
       runs: Its rows as ``fit`` sorted them; None when nothing can be fitted.
       laws: Fitted laws of every test set.
+      backtests: Test set -> how much the weightings share, where it was judged.
+      fit_notes: What the fit left out or corrected, sentences.
       compared: Predictions for what was held out.
       recommendation: As ``recommend`` wrote it; None without one.
       irreducible: task -> test set -> true entropy record.
@@ -86,6 +90,8 @@ class RunRecord:
     rows: tuple[Row, ...]
     runs: Runs | None
     laws: tuple[Law, ...]
+    backtests: Mapping[str, Backtest]
+    fit_notes: tuple[str, ...]
     compared: tuple[Compared, ...]
     recommendation: Mapping[str, Any] | None
     irreducible: Mapping[str, Any]
@@ -135,7 +141,8 @@ def read(workdir: Path, config: Config) -> RunRecord:
             f"{workdir}: no artifact of a run; expected the folder that polyscale run "
             "fills (--workdir)"
         )
-    laws = law_file.load(present["laws"]).laws if "laws" in present else ()
+    fitted = law_file.load(present["laws"]) if "laws" in present else _NOTHING_FITTED
+    laws = fitted.laws
     rows = metrics_table.read(present["metrics"]) if "metrics" in present else []
     runs, notes = _sorted_rows(present.get("metrics"), manifests.get("fit"))
     return RunRecord(
@@ -146,6 +153,8 @@ def read(workdir: Path, config: Config) -> RunRecord:
         rows=tuple(rows),
         runs=runs,
         laws=laws,
+        backtests=_backtests(fitted.provenance),
+        fit_notes=tuple(fitted.provenance.get("notes", runs.notes if runs else ())),
         compared=tuple(_compared(present.get("held_out"))),
         recommendation=_json(present.get("recommendation")) or None,
         irreducible=_json(present.get("irreducible")),
@@ -173,13 +182,30 @@ def inputs(workdir: Path) -> dict[str, Path]:
 
 def fit_config(made_by: Manifest) -> FitConfig:
     """The configuration that an artifact of ``fit`` was made with."""
-    values = {
-        name: tuple(value) if isinstance(value, list) else value
-        for name, value in made_by.config.items()
+    return _rebuilt(FitConfig(), made_by.config)
+
+
+def _rebuilt(default: Any, values: Mapping[str, Any]) -> Any:
+    """A configuration from the JSON values that `manifest.plain` made of it."""
+    changed = {}
+    for name, value in values.items():
+        known = getattr(default, name)
+        if dataclasses.is_dataclass(known):
+            changed[name] = _rebuilt(known, value)
+        else:
+            changed[name] = tuple(value) if isinstance(value, list) else value
+    return dataclasses.replace(default, **changed)
+
+
+def _backtests(provenance: Mapping[str, Any]) -> dict[str, Backtest]:
+    return {
+        test_set: Backtest(
+            scheme=record["scheme"],
+            trials=tuple(Trial(**trial) for trial in record["trials"]),
+            chosen=record["chosen"],
+        )
+        for test_set, record in provenance.get("backtest", {}).items()
     }
-    kept = values.pop("held_out", {})
-    chosen = HeldOut(**{name: tuple(items) for name, items in kept.items()})
-    return FitConfig(**values, held_out=chosen)
 
 
 def _sorted_rows(
@@ -190,7 +216,8 @@ def _sorted_rows(
     config = fit_config(made_by) if made_by else FitConfig()
     try:
         lines = fit_table.read(metrics, config.metric)
-        return sort_rows(lines, config, metrics.name), []
+        corrected, _ = convergence.extrapolate(lines, config)
+        return sort_rows([*lines, *corrected], config, metrics.name), []
     except UserError as error:
         return None, [str(error)]
 

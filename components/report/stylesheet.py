@@ -32,6 +32,7 @@ h3 { font-size: 1.02rem; margin: 1.8rem 0 .4rem; }
   margin: 1.4rem 0; font-size: .93rem; }
 .warnings ul { margin: .3rem 0; padding-left: 1.1rem; } .warnings li { margin: .3rem 0;
   overflow-wrap: anywhere; }
+.name { white-space: nowrap; }
 .fine { color: var(--muted); font-size: .93rem; }
 nav { font-size: .9rem; margin: 1.2rem 0 0; line-height: 1.9; }
 nav a { white-space: nowrap; margin-right: .9rem; }

@@ -10,6 +10,8 @@ from components.report import proof
 from components.report.record import RunRecord
 from models.laws import Law
 
+_SHARED = ("alpha", "beta", "irreducible_loss")
+
 
 def table(
     head: Sequence[str], rows: Iterable[Sequence[str]], text_columns: int = 1
@@ -64,11 +66,11 @@ def held_out_table(record: RunRecord) -> str:
 def law_table(record: RunRecord) -> str:
     """Coefficients and quality of the joint and approximate laws of every test set."""
     laws = [law for law in record.laws if law.kind in ("joint", "approximate")]
+    several = len({law.test_set for law in laws}) > 1
     rows = [
         (
             escape(law.kind),
-            escape(law.task),
-            escape(law.test_set),
+            escape(f"{law.task} {law.test_set}" if several else law.task),
             pair(law, "alpha"),
             pair(law, "irreducible_loss"),
             _capacity(law),
@@ -81,18 +83,44 @@ def law_table(record: RunRecord) -> str:
     if not rows:
         return "<p>No joint or approximate law could be fitted.</p>"
     head = (
-        "law", "task", "test set", "α", "<i>L</i><sub>∞</sub>", "f(p)", "<i>R</i>²",
-        "RMSE (nats)", "points / dof",
+        "law", "task", "α", "<i>L</i><sub>∞</sub>", "f(p)", "<i>R</i>²",
+        "RMSE", "points / dof",
     )  # fmt: skip
-    return table(head, rows, text_columns=3)
+    return table(head, rows, text_columns=2)
 
 
 def _capacity(law: Law) -> str:
     if law.kind != "approximate":
         return "–"
-    names = [name for name in law.parameters if name.startswith("c")]
+    names = [name for name in law.parameters if name not in _SHARED]
     shown = ", ".join(f"{name} {law.parameters[name]:.3g}" for name in names)
     return f"{escape(law.form)}: {escape(shown)}"
+
+
+def backtest_table(record: RunRecord) -> str:
+    """How well each degree of sharing predicts sizes it did not see."""
+    rows = [
+        (
+            escape(test_set),
+            f"<b>{escape(trial.sharing)}</b>"
+            if trial.sharing == one.chosen
+            else escape(trial.sharing),
+            f"{trial.rmse:.4f}",
+            f"{trial.coefficients}",
+            f"{trial.points}",
+        )
+        for test_set, one in record.backtests.items()
+        for trial in one.trials
+    ]
+    if not rows:
+        return ""
+    head = ("test set", "shared by the weightings", "RMSE", "coefficients", "points")
+    schemes = "; ".join(dict.fromkeys(one.scheme for one in record.backtests.values()))
+    words = (
+        f"<h3>Back-test</h3><p class=fine>{escape(schemes)}. What is bold predicts "
+        "best; persistence repeats the loss of the next smaller size.</p>"
+    )
+    return words + table(head, rows, text_columns=2)
 
 
 def recommendation_table(record: RunRecord) -> str:
