@@ -7,6 +7,7 @@ from pathlib import Path
 from components import manifest
 from components.evaluate.config import Config
 from components.manifest import Manifest
+from components.tensorflow_start import start_tensorflow
 
 __all__ = ["Config", "run"]
 
@@ -26,6 +27,7 @@ def run(config: Config, *, train: Path, tokens: Path, output: Path) -> Manifest:
     """
 
     def make(directory: Path) -> dict[str, int]:
+        start_tensorflow()
         from components.evaluate.step import evaluate_all
 
         return evaluate_all(config, train=train, tokens=tokens, directory=directory)

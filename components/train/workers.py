@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
 
+from components.tensorflow_start import start_tensorflow
 from components.train.config import Config
 from components.train.group import Group
 from models.errors import UserError
@@ -145,7 +146,7 @@ def _work(
     parent: int,
 ) -> None:
     """Body of a worker process."""
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    start_tensorflow()
     import tensorflow as tf
 
     tf.config.threading.set_intra_op_parallelism_threads(assignment.threads)
