@@ -61,7 +61,7 @@ def sort_rows(lines: Sequence[Line], config: Config, where: str) -> Runs:
                 f"{where}: no column {name} to set runs apart by; it has "
                 f"{', '.join(kept[0])}"
             )
-    everything = _observations(kept, config.metric, config.by)
+    everything = as_observations(kept, config.metric, config.by)
     held = [k for k, kind in enumerate(kinds) if kind]
     fitted = [k for k, kind in enumerate(kinds) if not kind]
     return Runs(
@@ -186,7 +186,16 @@ def _check_held_out(
         )
 
 
-def _observations(lines: list[Line], metric: str, by: tuple[str, ...]) -> Observations:
+def as_observations(
+    lines: list[Line], metric: str, by: tuple[str, ...]
+) -> Observations:
+    """The rows as arrays; rows without a value must have been left out.
+
+    Args:
+      lines: Checked rows.
+      metric: The column that is fitted.
+      by: Columns that set runs apart beside their mixture.
+    """
     origins: dict[str, set] = {}
     for line in lines:
         origins.setdefault(line["test_set"], set()).add(line.get("origin"))

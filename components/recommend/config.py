@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping
+from typing import Literal
 
 from models.errors import FieldError
 
@@ -17,6 +18,13 @@ class Config:
       n: Non-embedding parameters of the model to train; when null, ten times the
         largest fitted size.
       prefer: Weight of each task in the objective; equal when empty.
+      objective: ``weighted`` (the preferred average), ``minimax`` (the worst task's
+        loss) or ``regret`` (the largest excess over what a task could have alone).
+      require: Losses that must be reached, ``en-zh<=1.9``; ``>=`` for metrics that
+        rise.
+      max_repeats: How often a task's examples may be seen; needs ``examples`` and
+        ``planned_examples``.
+      planned_examples: Examples of all tasks that the run will draw.
       examples: Training examples available for each task; adds proportional and
         temperature sampling to the comparison.
       test_set: Whose laws decide; ``in_domain`` or else the first one when null.
@@ -28,6 +36,10 @@ class Config:
 
     n: float | None = None
     prefer: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    objective: Literal["weighted", "minimax", "regret"] = "weighted"
+    require: tuple[str, ...] = ()
+    max_repeats: float | None = None
+    planned_examples: float | None = None
     examples: Mapping[str, float] = dataclasses.field(default_factory=dict)
     test_set: str | None = None
     frontier_sizes: tuple[float, ...] = ()
@@ -39,6 +51,14 @@ class Config:
             for size in sizes:
                 if size is not None and not (math.isfinite(size) and size > 0):
                     raise FieldError(name, f"{size:g}; expected a positive number")
+        for name in ("max_repeats", "planned_examples"):
+            value = getattr(self, name)
+            if value is not None and not (math.isfinite(value) and value > 0):
+                raise FieldError(name, f"{value:g}; expected a positive number")
+        if self.max_repeats is not None and (
+            self.planned_examples is None or not self.examples
+        ):
+            raise FieldError("max_repeats", "needs examples and planned_examples too")
         if self.points < 2:
             raise FieldError("points", f"{self.points}; expected 2 or more")
         if not 0 < self.level < 1:

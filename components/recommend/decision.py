@@ -20,7 +20,7 @@ from components.trial import format_mixture
 from models.errors import UserError
 from models.laws.frontier import Frontier, frontier
 from models.laws.law import Law
-from models.laws.recommendation import Recommendation, recommend
+from models.laws.recommendation import Recommendation, Repetition, recommend
 
 FRONTIER_FILE = "frontier.csv"
 RECOMMENDATION_FILE = "recommendation.json"
@@ -46,11 +46,17 @@ def _make(config: Config, source: Path, folder: Path) -> Mapping[str, Any]:
     sizes = sorted({*(config.frontier_sizes or _fitted_sizes(known)), n})
     frontiers = [frontier(known, size, config.points, config.level) for size in sizes]
     write_atomically(folder / FRONTIER_FILE, frontier_csv(frontiers))
+    repetition = None
+    if config.max_repeats is not None and config.planned_examples is not None:
+        repetition = Repetition(config.planned_examples, config.max_repeats)
     found = recommend(
         known,
         n,
         config.prefer or None,
+        objective=config.objective,
+        require=parse_requirements(config.require, known),
         examples=config.examples or None,
+        repetition=repetition,
         level=config.level,
     )
     text = json.dumps(to_record(found), indent=1, ensure_ascii=False)
@@ -77,6 +83,42 @@ def trade_off_laws(source: Path, test_set: str | None = None) -> list[Law]:
             f"{source}: no law of test set {chosen}; it has {', '.join(names)}"
         )
     return [law for law in laws if law.test_set == chosen]
+
+
+def parse_requirements(texts: Sequence[str], laws: Sequence[Law]) -> dict[str, float]:
+    """``en-zh<=1.9`` -> the worst admissible value by task.
+
+    Args:
+      texts: One requirement each.
+      laws: The laws that will be asked; a rising metric takes ``>=``.
+
+    Raises:
+      UserError: A text that is no requirement, names an unknown task or one twice,
+        or asks for the wrong side.
+    """
+    known = {law.task: ">=" if law.ceiling is not None else "<=" for law in laws}
+    limits: dict[str, float] = {}
+    for text in texts:
+        relation = next((mark for mark in ("<=", ">=") if mark in text), "")
+        task, _, number = text.partition(relation or "<=")
+        task = task.strip()
+        try:
+            limit = float(number)
+        except ValueError:
+            limit = math.nan
+        if not relation or not math.isfinite(limit):
+            raise UserError(f"require {text!r}: expected task<=loss, as en-zh<=1.9")
+        if task not in known:
+            raise UserError(
+                f"require {text!r}: unknown task {task}; these laws know "
+                f"{', '.join(known)}"
+            )
+        if relation != known[task]:
+            raise UserError(f"require {text!r}: expected {task}{known[task]}{limit:g}")
+        if task in limits:
+            raise UserError(f"require: {task} is named twice")
+        limits[task] = limit
+    return limits
 
 
 def frontier_csv(frontiers: Sequence[Frontier]) -> str:
@@ -119,6 +161,9 @@ def recommendation_text(found: Recommendation) -> str:
     for one in found.alternatives:
         shown = " ".join(f"{task}={w:.3f}" for task, w in one.weights.items())
         lines.append(f"  {one.name:<14} {shown}   objective {one.objective:.4f}")
+    if found.unconstrained is not None:
+        shown = " ".join(f"{task}={w:.3f}" for task, w in found.unconstrained.items())
+        lines.append(f"  the cap on repetition binds; without it {shown}")
     lines.append(found.verdict)
     return "\n".join(lines)
 

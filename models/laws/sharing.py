@@ -185,7 +185,7 @@ def _judge(
         for fold in _folds(runs):
             left = ~fold if len(np.unique(runs.n)) < 4 else runs.n < runs.n.max()
             try:
-                predict, count = _candidate(sharing, runs.take(left), options)
+                predict, count = candidate(sharing, runs.take(left), options)
                 errors = predict(runs.take(fold)) - runs.value[fold]
             except (UserError, StopIteration):
                 return None
@@ -196,7 +196,7 @@ def _judge(
     return Trial(sharing, math.exp(float(np.mean(logs))), coefficients, points)
 
 
-def _candidate(
+def candidate(
     sharing: str, runs: Observations, options: Options
 ) -> tuple[Callable[[Observations], Array], int]:
     """What a candidate predicts, and how many coefficients it has."""
