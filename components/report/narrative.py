@@ -207,14 +207,15 @@ def _back_tests(record: RunRecord) -> list[str]:
         if one.beaten_by_persistence:
             found.append(
                 f"{escape(test_set)}: <b>no law predicts the largest fitted size "
-                "better than repeating the loss of the next smaller one</b>; the sizes are "
-                "too few or too alike."
+                "better than repeating the loss of the next smaller one</b>; the "
+                "sizes are too few or too alike."
             )
         if one.rejects_equation_7:
             found.append(
                 f"{escape(test_set)}: <b>the back-test rejects the joint law</b> (one "
-                "α and one <i>L</i><sub>∞</sub> for all weightings); what predicts best "
-                f"shares {escape(one.chosen)}. Unconverged rare tasks look like this."
+                "α and one <i>L</i><sub>∞</sub> for all weightings); what predicts "
+                f"best shares {escape(one.chosen)}. Unconverged rare tasks look like "
+                "this."
             )
     return found
 
