@@ -15,7 +15,7 @@ from typing import TextIO
 
 from components.version import VERSION
 from models.errors import UserError
-from pipeline import experiment_commands, law_commands
+from pipeline import experiment_commands, law_commands, question_commands
 from pipeline.command_parser import Formatter, Parser
 
 _PACKAGES = ("components", "models", "pipeline")
@@ -52,6 +52,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     experiment_commands.add(commands)
     law_commands.add(commands)
+    question_commands.add(commands)
     return parser
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from pathlib import Path
 from typing import NoReturn
 
 from models.errors import UserError
@@ -62,3 +64,22 @@ def positive_count(text: str) -> int:
             f"{text!r} is not a whole number of at least 1"
         )
     return int(text)
+
+
+def add_out(parser: argparse.ArgumentParser, text: str) -> None:
+    """Adds ``--out FILE``, for `deliver`."""
+    parser.add_argument("--out", metavar="FILE", type=Path, default=None, help=text)
+
+
+def deliver(text: str, out: Path | None) -> None:
+    """Writes a result to a file, whole or not at all, or to standard output."""
+    from components.manifest import write_atomically
+
+    if out is None:
+        sys.stdout.write(text)
+        return
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(out, text)
+    except OSError as error:
+        raise UserError(f"--out {out}: cannot be written: {error.strerror}") from None

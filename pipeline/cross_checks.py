@@ -137,7 +137,10 @@ def _check_held_out(experiment: Experiment, mixtures: list[grid.Mixture]) -> Non
     if not fitted:
         raise FieldError(field, "every mixture is held out; none is left for the fit")
     remaining = [size for size in sizes if size not in held_out.sizes]
-    needed = max(1, MIN_FITTED_SIZES - len(experiment.fit.fixed))
+    given = (
+        MIN_FITTED_SIZES if experiment.fit.single_size else len(experiment.fit.fixed)
+    )
+    needed = max(1, MIN_FITTED_SIZES - given)
     if len(remaining) < needed:
         raise FieldError(
             "train.sizes",

@@ -1,4 +1,4 @@
-"""Commands that need no experiment: laws of any table, and questions to any laws."""
+"""Commands that make laws without an experiment: ``fit`` and ``simulate``."""
 
 from __future__ import annotations
 
@@ -7,32 +7,13 @@ import sys
 from pathlib import Path
 
 from models.errors import FieldError, UserError
-from pipeline.command_parser import add_command, positive_count, positive_number
+from pipeline.command_parser import add_command, add_out, deliver, positive_count
 
 _FIT = """\
 Scaling laws of any table of runs (CSV or Parquet). Only the columns task, n, p and
 loss are required: n counts non-embedding parameters, p is the task's sampling
 probability, loss is in nats per target token. Writes laws.json, coefficients.csv,
 report.txt and held_out.csv; prints the report.
-"""
-
-_PREDICT = """\
-What the laws say about a size and a mixture, or about every row of a table, with 95 %
-intervals for a newly trained model. Points outside of what was fitted say so.
-
-  polyscale predict laws --n 1e9 --p en-de=0.3,en-zh=0.7
-  polyscale predict laws --table rows.csv --out predicted.csv
-"""
-
-_FRONTIER = """\
-What every mixture costs each task at one size: the trade-off frontier, as CSV.
-"""
-
-_RECOMMEND = """\
-Mixture weights for a preference over the tasks, with intervals, the losses they should
-give, and what usual ways to choose weights would give instead.
-
-  polyscale recommend laws --n 1e9 --prefer en-de=2,en-zh=1
 """
 
 _SIMULATE = """\
@@ -48,6 +29,7 @@ _FIT_OPTIONS = {
     "capacity": "--capacity",
     "metric": "--metric",
     "draws": "--draws",
+    "by": "--by",
     "seed": "--seed",
 }
 
@@ -55,34 +37,6 @@ _FIT_OPTIONS = {
 def add(commands: argparse._SubParsersAction) -> None:
     """Adds the commands to the parser."""
     _add_fit(commands)
-    _add_predict(commands)
-    frontier = add_command(
-        commands, "frontier", "the trade-off between the tasks", _FRONTIER
-    )
-    _add_laws(frontier)
-    _add_size(frontier, required=True)
-    frontier.add_argument(
-        "--points", type=positive_count, default=101, metavar="K",
-        help="mixtures along the frontier (default: 101)",
-    )  # fmt: skip
-    _add_out(frontier, "the CSV to write (default: standard output)")
-    frontier.set_defaults(handler=_handle_frontier)
-    recommend = add_command(
-        commands, "recommend", "weights for a preference", _RECOMMEND
-    )
-    _add_laws(recommend)
-    _add_size(recommend, required=True)
-    recommend.add_argument(
-        "--prefer", metavar="TASK=X,...", default="",
-        help="how much each task matters, in any unit (default: all the same)",
-    )  # fmt: skip
-    recommend.add_argument(
-        "--examples", metavar="TASK=X,...", default="",
-        help="training examples of each task: compares with proportional and "
-        "temperature sampling too",
-    )  # fmt: skip
-    recommend.add_argument("--json", action="store_true", help="for a program to read")
-    recommend.set_defaults(handler=_handle_recommend)
     _add_simulate(commands)
 
 
@@ -97,11 +51,13 @@ def _add_fit(commands: argparse._SubParsersAction) -> None:
     )
     fit.add_argument(
         "--law", metavar="KIND,...", default="individual,joint,approximate",
-        help="which laws (default: individual,joint,approximate)",
+        help="which laws, of individual, joint, approximate and bivariate (default: "
+        "the first three)",
     )  # fmt: skip
     fit.add_argument(
         "--capacity", metavar="FORM", default="auto",
-        help="how capacity follows the weight: flexible, linear or auto (default)",
+        help="how capacity follows the weights: flexible, linear, transfer, "
+        "transfer+repetition, or auto, what predicts unseen mixtures best (default)",
     )  # fmt: skip
     fit.add_argument(
         "--metric", metavar="COLUMN", default="loss",
@@ -114,26 +70,15 @@ def _add_fit(commands: argparse._SubParsersAction) -> None:
     fit.add_argument(
         "--seed", metavar="K", type=int, default=0, help="of the draws (default: 0)"
     )
+    fit.add_argument(
+        "--by", metavar="COLUMN,...", default="",
+        help="columns that set runs apart beside their mixture (size of the data, ..)",
+    )  # fmt: skip
+    fit.add_argument(
+        "--single-size", action="store_true",
+        help="accept too few sizes for an exponent: a law of the weights alone",
+    )  # fmt: skip
     fit.set_defaults(handler=_handle_fit)
-
-
-def _add_predict(commands: argparse._SubParsersAction) -> None:
-    predict = add_command(
-        commands, "predict", "predicted losses with intervals", _PREDICT
-    )
-    _add_laws(predict)
-    _add_size(predict, required=False)
-    predict.add_argument(
-        "--p", metavar="TASK=X,...", default=None,
-        help="the mixture, en-de=0.3,en-zh=0.7; with two tasks one is enough",
-    )  # fmt: skip
-    predict.add_argument(
-        "--table", metavar="ROWS.csv", type=Path, default=None,
-        help="rows with task, n and p or mixture, instead of --n and --p",
-    )  # fmt: skip
-    _add_out(predict, "where to write the table's predictions")
-    predict.add_argument("--json", action="store_true", help="for a program to read")
-    predict.set_defaults(handler=_handle_predict)
 
 
 def _add_simulate(commands: argparse._SubParsersAction) -> None:
@@ -149,26 +94,8 @@ def _add_simulate(commands: argparse._SubParsersAction) -> None:
     simulate.add_argument(
         "--seed", metavar="K", type=int, default=0, help="of the noise (default: 0)"
     )
-    _add_out(simulate, "the CSV to write (default: standard output)")
+    add_out(simulate, "the CSV to write (default: standard output)")
     simulate.set_defaults(handler=_handle_simulate)
-
-
-def _add_laws(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "laws", metavar="LAWS.json", type=Path,
-        help="the file that `fit` wrote, or its folder",
-    )  # fmt: skip
-
-
-def _add_size(parser: argparse.ArgumentParser, *, required: bool) -> None:
-    parser.add_argument(
-        "--n", metavar="N", type=positive_number, required=required, default=None,
-        help="non-embedding parameters of the model, for example 1e9",
-    )  # fmt: skip
-
-
-def _add_out(parser: argparse.ArgumentParser, text: str) -> None:
-    parser.add_argument("--out", metavar="FILE", type=Path, default=None, help=text)
 
 
 def _handle_fit(arguments: argparse.Namespace) -> None:
@@ -176,10 +103,12 @@ def _handle_fit(arguments: argparse.Namespace) -> None:
     from pipeline import loader
 
     values = {
-        "laws": [kind.strip() for kind in arguments.law.split(",")],
+        "laws": _words(arguments.law),
         "capacity": arguments.capacity,
         "metric": arguments.metric,
         "draws": arguments.draws,
+        "by": _words(arguments.by),
+        "single_size": arguments.single_size,
         "seed": arguments.seed,
     }
     try:
@@ -191,97 +120,12 @@ def _handle_fit(arguments: argparse.Namespace) -> None:
     sys.stdout.write((arguments.out / "report.txt").read_text(encoding="utf-8"))
 
 
-def _handle_predict(arguments: argparse.Namespace) -> None:
-    from components.fit import prediction
-
-    by_point = arguments.n is not None or arguments.p is not None
-    if (arguments.table is not None) == by_point:
-        raise UserError("predict: expected either --n and --p, or --table")
-    if arguments.table is not None:
-        table = prediction.predict_table(arguments.laws, arguments.table)
-        _deliver(table, arguments.out)
-        return
-    if arguments.n is None or arguments.p is None:
-        missing = "--n" if arguments.n is None else "--p"
-        raise UserError(f"predict: {missing} is missing")
-    mixture = parse_weights("--p", arguments.p)
-    found = prediction.predict(arguments.laws, arguments.n, mixture)
-    if arguments.json:
-        text = prediction.prediction_json(found)
-    else:
-        text = prediction.prediction_text(found)
-    _deliver(f"{text}\n", arguments.out)
-
-
-def _handle_frontier(arguments: argparse.Namespace) -> None:
-    from components.recommend import decision
-    from models.laws.frontier import frontier
-
-    if arguments.points < 2:
-        raise UserError(f"--points {arguments.points}: expected 2 or more")
-    laws = decision.trade_off_laws(arguments.laws)
-    found = frontier(laws, arguments.n, arguments.points)
-    _deliver(decision.frontier_csv([found]), arguments.out)
-
-
-def _handle_recommend(arguments: argparse.Namespace) -> None:
-    import json
-
-    from components.recommend import decision
-    from models.laws.recommendation import recommend
-
-    found = recommend(
-        decision.trade_off_laws(arguments.laws),
-        arguments.n,
-        parse_weights("--prefer", arguments.prefer) or None,
-        examples=parse_weights("--examples", arguments.examples) or None,
-    )
-    if arguments.json:
-        print(json.dumps(decision.to_record(found), indent=1, ensure_ascii=False))
-    else:
-        print(decision.recommendation_text(found))
-
-
 def _handle_simulate(arguments: argparse.Namespace) -> None:
     from components.fit.simulation import simulate_table
 
     table = simulate_table(arguments.tasks, arguments.noise, arguments.seed)
-    _deliver(table, arguments.out)
+    deliver(table, arguments.out)
 
 
-def parse_weights(option: str, text: str) -> dict[str, float]:
-    """``en-de=2,en-zh=1`` -> numbers by task; an empty text gives none.
-
-    Raises:
-      UserError: A part that is not ``task=number``, or a task named twice.
-    """
-    weights: dict[str, float] = {}
-    for part in text.split(",") if text.strip() else ():
-        task, _, number = (piece.strip() for piece in part.partition("="))
-        try:
-            value = float(number)
-        except ValueError:
-            value = float("nan")
-        if not task or not 0 <= value < float("inf"):
-            raise UserError(
-                f"{option} {text}: cannot read {part.strip()!r}; expected task=number, "
-                "for example en-de=2,en-zh=1"
-            )
-        if task in weights:
-            raise UserError(f"{option} {text}: {task} is named twice")
-        weights[task] = value
-    return weights
-
-
-def _deliver(text: str, out: Path | None) -> None:
-    """Writes a result to a file, whole or not at all, or to standard output."""
-    from components.manifest import write_atomically
-
-    if out is None:
-        sys.stdout.write(text)
-        return
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(out, text)
-    except OSError as error:
-        raise UserError(f"--out {out}: cannot be written: {error.strerror}") from None
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]

@@ -46,10 +46,18 @@ def _make(config: Config, source: Path, folder: Path) -> Mapping[str, Any]:
     sizes = sorted({*(config.frontier_sizes or _fitted_sizes(known)), n})
     frontiers = [frontier(known, size, config.points, config.level) for size in sizes]
     write_atomically(folder / FRONTIER_FILE, frontier_csv(frontiers))
+    found = ask(config, known, n)
+    text = json.dumps(to_record(found), indent=1, ensure_ascii=False)
+    write_atomically(folder / RECOMMENDATION_FILE, text + "\n")
+    return {"sizes": len(sizes), "weights": dict(found.weights)}
+
+
+def ask(config: Config, known: Sequence[Law], n: float) -> Recommendation:
+    """The weights that a configuration asks for, from laws of one test set."""
     repetition = None
     if config.max_repeats is not None and config.planned_examples is not None:
         repetition = Repetition(config.planned_examples, config.max_repeats)
-    found = recommend(
+    return recommend(
         known,
         n,
         config.prefer or None,
@@ -59,9 +67,6 @@ def _make(config: Config, source: Path, folder: Path) -> Mapping[str, Any]:
         repetition=repetition,
         level=config.level,
     )
-    text = json.dumps(to_record(found), indent=1, ensure_ascii=False)
-    write_atomically(folder / RECOMMENDATION_FILE, text + "\n")
-    return {"sizes": len(sizes), "weights": dict(found.weights)}
 
 
 def trade_off_laws(source: Path, test_set: str | None = None) -> list[Law]:

@@ -73,6 +73,20 @@ def test_frontier_and_recommendation(laws, capsys):
     assert weights["en-de=3,en-fr=1"] > 0.6
 
 
+def test_a_recommendation_can_be_asked_for_in_other_ways(laws, capsys):
+    command = ["recommend", str(laws), "--n", "1e9"]
+    assert cli.main([*command, "--objective", "minimax"]) == 0
+    assert "minimax objective" in capsys.readouterr().out
+    capped = ["--examples", "en-de=1e6,en-fr=1e9", "--max-repeats", "4"]
+    capped += ["--planned-examples", "1e8", "--json"]
+    assert cli.main([*command, *capped]) == 0
+    weights = json.loads(capsys.readouterr().out)["weights"]
+    assert weights["en-de"] <= 0.04 + 1e-6
+    assert cli.main([*command, "--require", "en-de<=1.45", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["losses"]["en-de"] <= 1.45 + 1e-6
+
+
 def test_what_simulate_makes_fit_recovers(tmp_path, capsys):
     table, out = tmp_path / "runs.csv", tmp_path / "laws"
     assert cli.main(["simulate", "--seed", "3", "--out", str(table)]) == 0
@@ -125,6 +139,10 @@ def test_plan_as_text_and_as_json(capsys):
             "--prefer en-de: cannot read 'en-de'",
         ),
         ("recommend LAWS --n 1e9 --prefer en-de=1,en-de=2", "en-de is named twice"),
+        ("recommend LAWS --n 1e9 --objective best", "--objective: expected one of wei"),
+        ("recommend LAWS --n 1e9 --require en-zh<=2", "unknown task en-zh"),
+        ("recommend LAWS --n 1e9 --require en-de", "expected task<=loss"),
+        ("recommend LAWS --n 1e9 --max-repeats 4", "--max-repeats: "),
         ("recommend LAWS --n 1e9 --prefer en-zh=1", "unknown task en-zh"),
         ("simulate --tasks 0", "--tasks: '0' is not a whole number of at least 1"),
         ("simulate --noise -1", "noise: -1; expected"),
