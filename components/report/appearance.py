@@ -14,7 +14,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
+from matplotlib.ticker import FixedFormatter, FixedLocator, MaxNLocator, NullLocator
 
 INK = "#20242c"
 MUTED = "#68707d"
@@ -165,6 +165,9 @@ def log_y_axis(axes: Axes, low: float, high: float) -> None:
         ticks = [tick for tick in ticks if low <= tick <= high]
         if len(ticks) >= 4:
             break
+    else:
+        even = MaxNLocator(5).tick_values(low, high)
+        ticks = [tick for tick in even if low <= tick <= high]
     axes.yaxis.set_major_locator(FixedLocator(ticks))
     axes.yaxis.set_major_formatter(FixedFormatter([f"{t:.3g}" for t in ticks]))
     axes.yaxis.set_minor_locator(NullLocator())

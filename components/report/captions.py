@@ -45,11 +45,12 @@ through the points, with far fewer coefficients than one law per weighting. {_UN
 
 EFFECTIVE_FRACTION = """
 Left: <i>f</i>(p) = <i>N</i><sub>eff</sub>/<i>N</i>; points are each weighting's
-fraction in the joint law ([M] eq. 10) with their {percent:g} % interval, curves the
-fitted <i>f</i> of the approximate law (eq. 12 or 13) with its band (rings where it
-depends on the whole mixture), dashed beyond the trained weights. The grey diagonal is
-neutral: a task of weight p has the capacity of a model of p·<i>N</i>. Right: the same
-divided by p; above 1 a task has more capacity than its share, below 1 less.
+fraction in the joint law ([M] eq. 10; they need trials at p = 1) with their
+{percent:g} % interval, curves the fitted <i>f</i> of the approximate law (eq. 12 or
+13) with its band (rings where it depends on the whole mixture), dashed beyond the
+trained weights. The grey diagonal is neutral: a task of weight p has the capacity of
+a model of p·<i>N</i>. Right: the same divided by p; above 1 a task has more capacity
+than its share, below 1 less.
 """
 
 FRONTIER = """

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from components.report import captions
 from components.report.appearance import (
@@ -40,7 +41,9 @@ def draw_coefficients(record: RunRecord) -> Drawing:
         caption=captions.COEFFICIENTS,
     )
     if not any(record.individual(task) for task in record.tasks):
-        return words.missing("no individual law could be fitted")
+        return words.missing("there is no individual law (see Fitted laws)")
+    if max(len(record.individual(task)) for task in record.tasks) == 1:
+        return words.missing("there is one weighting, so nothing changes with p")
     columns = len(record.tasks)
     width = 0.66 * WIDTH if columns == 1 else max(WIDTH, 3 * columns)
     figure = Figure(figsize=(width, 6.2), layout="constrained")
@@ -111,7 +114,8 @@ def _value_limits(axes: Axes, value: Sequence[float], sd: Sequence[float]) -> No
     """Limits that show the bands, but no band so wide that it hides the rest."""
     low, high = axes.get_ylim()
     middle, reach = np.median(value), np.ptp(value)
-    reach = 2.5 * max(reach, 2 * float(np.median(sd)), 0.01 * abs(middle))
+    wide = min(2 * float(np.median(sd)), abs(middle))
+    reach = 2.5 * max(reach, wide, 0.01 * abs(middle))
     axes.set_ylim(max(low, middle - reach), min(high, middle + reach))
 
 
@@ -142,10 +146,26 @@ def draw_effective_fractions(record: RunRecord, config: Config) -> Drawing:
     left.set(title="f(p)", xlabel="weight p of the task", ylabel="effective fraction f")
     left.set_xlim(-0.02, 1.03)
     left.set_ylim(bottom=-0.02)
-    left.legend(loc="upper left")
+    handles = [
+        Line2D([], [], marker=task_marker(k), color=task_colour(k), label=task)
+        for k, task in enumerate(record.tasks)
+    ]
+    left.legend(handles=handles, loc="upper left")
     right.set(title="f(p) / p", xlabel="weight p of the task", ylabel="f / p")
     right.set_xlim(-0.02, 1.03)
+    for axes in (left, right):
+        _fraction_limits(axes)
     return words.drawn(figure)
+
+
+def _fraction_limits(axes: Axes) -> None:
+    """Limits by the lines and points: an open band would flatten them."""
+    lines = [line for line in axes.lines if line.get_transform() == axes.transData]
+    top = max(float(np.max(line.get_ydata())) for line in lines)
+    axes.set_ylim(-0.02, min(axes.get_ylim()[1], max(1.05, 1.2 * top)))
+    if axes.get_ylabel() != "effective fraction f":
+        low = min(float(np.min(line.get_ydata())) for line in lines)
+        axes.set_ylim(bottom=max(0.0, low - 0.12 * (axes.get_ylim()[1] - low)))
 
 
 def _fitted_fraction(
@@ -202,7 +222,6 @@ def _fitted_at_weightings(
 def _joint_fractions(
     axes: Axes, law: Law, k: int, relative: bool, level: float
 ) -> None:
-    label = law.task
     for weighting in law.weightings:
         try:
             f, low, high = law.effective_fraction(weighting, level)
@@ -216,14 +235,12 @@ def _joint_fractions(
             yerr=bars if math.isfinite(bars[1][0]) and bars[1][0] < 20 else None,
             fmt=task_marker(k),
             color=task_colour(k),
-            markersize=6,
+            markersize=max(4.0, 8.5 - 1.8 * k),  # tasks that agree stay visible
             markeredgecolor="white",
             markeredgewidth=0.6,
             elinewidth=1.2,
             zorder=3,
-            label=label,
         )
-        label = None
 
 
 def draw_irreducible(record: RunRecord, config: Config) -> Drawing:
@@ -251,11 +268,22 @@ def draw_irreducible(record: RunRecord, config: Config) -> Drawing:
     ]
     laws = [entry for entry in laws if entry[0] is not None]
     if not laws:
-        return words.missing("no joint or approximate law could be fitted")
+        return words.missing("there is no joint or approximate law (see Fitted laws)")
     height = 1.1 + 0.32 * len(laws)
     figure = Figure(figsize=(0.8 * WIDTH, height), layout="constrained")
     _truth_panel(figure.subplots(), laws, truths, config.level)
     return words.drawn(figure)
+
+
+def _truth_limits(
+    axes: Axes, laws: Sequence[Law], truths: dict[str, float | None]
+) -> None:
+    """Limits by the values: an open interval would hide them; it runs off the edge."""
+    values = [law.parameters["irreducible_loss"] for law in laws]
+    values += [truth for truth in truths.values() if truth is not None]
+    low, high = axes.get_xlim()
+    reach = max(0.6 * (max(values) - min(values)), 0.05 * max(values))
+    axes.set_xlim(max(low, min(values) - reach), min(high, max(values) + reach))
 
 
 def _truth_panel(
@@ -271,7 +299,8 @@ def _truth_panel(
         if math.isfinite(high - low):
             axes.plot([low, high], [row] * 2, color=task_colour(k), alpha=0.5)
         axes.plot(value, row, task_marker(k), color=task_colour(k), markersize=6.5)
-        text = f"{value:.3f}"
+        error = law.standard_errors["irreducible_loss"]
+        text = f"{value:.3f}" + (f" ± {error:.2g}" if math.isfinite(error) else "")
         truth = truths.get(law.task)
         if truth is not None:
             axes.plot([truth] * 2, [row - 0.42, row + 0.42], color=INK, linewidth=2)
@@ -284,5 +313,5 @@ def _truth_panel(
     axes.set_yticks(range(len(labels)), labels)
     axes.set_ylim(len(labels) - 0.4, -0.6)
     axes.grid(False, axis="y")
-    axes.margins(x=0.08)
+    _truth_limits(axes, [law for law, _, _ in laws], truths)
     axes.set_xlabel("irreducible loss (nats per target token)")

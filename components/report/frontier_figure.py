@@ -183,7 +183,8 @@ def _recommended(axes: Axes, record: RunRecord, first: int, second: int) -> None
     weights = advice["weights"]
     shown = [f"{name} {weights[name]:.2f}" for name in record.tasks]
     if len(shown) > 2:
-        axes.set_title("★ " + ", ".join(shown), loc="right", fontsize=8)
+        text = "★ " + ", ".join(shown)
+        axes.set_title(text, loc="right", fontsize=8, fontweight="normal")
         return
     # Lower right is empty: smaller models, with larger losses, lie above.
     axes.text(
@@ -195,4 +196,5 @@ def _recommended(axes: Axes, record: RunRecord, first: int, second: int) -> None
         color=INK,
         ha="right",
         linespacing=1.5,
+        bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 2},
     )

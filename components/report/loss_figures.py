@@ -37,7 +37,7 @@ def draw_loss_by_size(record: RunRecord) -> Drawing:
         caption=captions.LOSS_BY_SIZE,
     )
     laws = {task: record.individual(task) for task in record.tasks}
-    return _curves(record, words, laws, "no individual law could be fitted")
+    return _curves(record, words, laws, "there is no individual law (see Fitted laws)")
 
 
 def draw_joint_law(record: RunRecord) -> Drawing:
@@ -49,7 +49,7 @@ def draw_joint_law(record: RunRecord) -> Drawing:
         caption=captions.JOINT_LAW,
     )
     laws = {task: _joint(record, task) for task in record.tasks}
-    return _curves(record, words, laws, "no joint law could be fitted")
+    return _curves(record, words, laws, "there is no joint law (see Fitted laws)")
 
 
 def draw_reducible_loss(record: RunRecord) -> Drawing:
@@ -62,7 +62,7 @@ def draw_reducible_loss(record: RunRecord) -> Drawing:
     )
     laws = {task: _joint(record, task) for task in record.tasks}
     if record.runs is None or not any(laws.values()):
-        return words.missing("no joint law could be fitted")
+        return words.missing("there is no joint law (see Fitted laws)")
     figure, every = panels(len(record.tasks))
     for axes, task in zip(every, record.tasks, strict=True):
         axes.set_title(task)

@@ -14,6 +14,7 @@ from components.report.record import RunRecord
 from models.laws import Law
 
 _NAMED = 6
+_GOOD = 0.99
 
 
 def headline(record: RunRecord) -> list[tuple[str, str, str]]:
@@ -115,8 +116,8 @@ def _what_the_law_says(record: RunRecord) -> list[str]:
     if not laws:
         singles = [law for task in record.tasks for law in record.individual(task)]
         if not singles:
-            return ["<b>No law could be fitted</b>; the warnings say why."]
-        return ["No joint law could be fitted, only one per weighting (below)."]
+            return ["<b>There is no law of these runs yet.</b>"]
+        return ["There is no joint law, only one per weighting (below)."]
     parts = []
     for law in laws:
         alpha, error = law.parameters["alpha"], law.standard_errors["alpha"]
@@ -128,10 +129,22 @@ def _what_the_law_says(record: RunRecord) -> list[str]:
             f"{tenfold:.0f} % of the reducible loss"
         )
     return [
-        "<b>One law describes all mixtures</b>, <i>L</i> = "
+        f"<b>{_verdict(record, laws)}</b>, <i>L</i> = "
         "β<sub>p</sub>·(<i>N</i>/<i>N</i><sub>0</sub>)<sup>−α</sup> + "
         f"<i>L</i><sub>∞</sub>: {'; '.join(parts)}."
     ]
+
+
+def _verdict(record: RunRecord, laws: Sequence[Law]) -> str:
+    """What the joint laws are worth, in the bar of the papers: 99 % of the variance."""
+    backtest = record.backtests.get(record.test_set or "")
+    worst = min(law.statistics["r2"] or 0.0 for law in laws)
+    if worst < _GOOD:
+        return "The joint law does not describe these runs well"
+    if backtest is not None and backtest.rejects_equation_7:
+        return "The joint law fits, but predicts larger models less well than others"
+    several = any(len(law.weightings) > 1 for law in laws)
+    return f"One law describes all {'mixtures' if several else 'sizes'}"
 
 
 def _what_was_predicted(record: RunRecord) -> list[str]:
@@ -155,7 +168,7 @@ def _what_was_predicted(record: RunRecord) -> list[str]:
     inside, total = proof.covered(
         [one for kind in proof.KINDS for one in proof.chosen(record.compared, kind)]
     )
-    text = f"<b>The fit predicted what it had never seen</b>: {', '.join(found)}."
+    text = f"<b>Never shown to the fit</b>, and predicted: {', '.join(found)}."
     return [text + f" {inside} of {total} measured losses lie in their 95 % interval."]
 
 

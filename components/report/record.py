@@ -145,6 +145,8 @@ def read(workdir: Path, config: Config) -> RunRecord:
     laws = fitted.laws
     rows = metrics_table.read(present["metrics"]) if "metrics" in present else []
     runs, notes = _sorted_rows(present.get("metrics"), manifests.get("fit"))
+    if not laws:
+        notes.append("There are no laws: the step fit has not run on this table yet.")
     return RunRecord(
         title=config.title or workdir.resolve().name,
         tasks=_tasks(rows, laws),

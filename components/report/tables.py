@@ -48,7 +48,7 @@ def held_out_table(record: RunRecord) -> str:
             one.law,
             number(one.loss),
             number(one.predicted),
-            f"{number(one.low)} – {number(one.high)}",
+            f"{number(one.low)} to {number(one.high)}",
             f"{one.error_percent:+.2f} %",
         )
         for kind in proof.KINDS
@@ -81,7 +81,7 @@ def law_table(record: RunRecord) -> str:
         for law in laws
     ]
     if not rows:
-        return "<p>No joint or approximate law could be fitted.</p>"
+        return "<p>There is no joint or approximate law.</p>"
     head = (
         "law", "task", "α", "<i>L</i><sub>∞</sub>", "f(p)", "<i>R</i>²",
         "RMSE", "points / dof",
@@ -136,7 +136,7 @@ def recommendation_table(record: RunRecord) -> str:
             "<b>recommended</b>",
             *(f"{advice['weights'][t]:.3f}" for t in tasks),
             *(number(advice["losses"][t]) for t in tasks),
-            number(advice["value"]),
+            number(advice["value"] - advice["optimism"]),
             "–",
         ]
     ]
@@ -148,7 +148,7 @@ def recommendation_table(record: RunRecord) -> str:
                 *(f"{other['weights'][t]:.3f}" for t in tasks),
                 *(number(other["losses"][t]) for t in tasks),
                 number(other["objective"]),
-                f"{number(other['gain'])} ({number(low)} – {number(high)})",
+                f"{number(other['gain'])} ({number(low)} to {number(high)})",
             ]
         )
     return table(head, rows)

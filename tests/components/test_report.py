@@ -299,7 +299,8 @@ def test_without_laws_the_page_says_so(workdir: Path, tmp_path: Path) -> None:
     shutil.copytree(workdir / "evaluate", folder / "evaluate")
     report.run(Config(title="A & B"), workdir=folder, output=folder / "report")
     page = page_of(folder)
-    assert "No law could be fitted" in page.text
+    assert "There is no law of these runs yet" in page.text
+    assert "the step fit has not run" in page.text
     assert "Nothing was held out" in page.text
     assert page.text.startswith("A & B: scaling laws")
     assert f"{FAILED} failed: no final loss in the metrics table" in page.text
@@ -318,7 +319,8 @@ def test_one_task_has_laws_but_no_trade_off(tmp_path: Path) -> None:
     made = report.run(
         Config(dots_per_inch=36), workdir=tmp_path, output=tmp_path / "report"
     )
-    missing = {"proof", "effective_fraction", "frontier", "irreducible_loss"}
+    missing = {"proof", "coefficients", "effective_fraction", "frontier"}
+    missing |= {"irreducible_loss"}
     assert set(made.counts["missing"]) == missing
     page = page_of(tmp_path)
     assert "A frontier needs two tasks" in page.text
