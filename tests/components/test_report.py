@@ -21,7 +21,7 @@ from components.report.config import Config
 from components.report.record import read as read_record
 from components.report.step import draw
 from components.trial import Trial, format_mixture
-from models.errors import FieldError, UserError
+from models.errors import UserError
 
 SIZES = {"2k": 2016, "5k": 5144, "12k": 12296, "27k": 27008, "64k": 66304}
 TRUTH = {"en-de": (0.30, 1.35, 1.62), "en-fr": (0.34, 1.1, 1.91), "en-it": (0.3, 1, 2)}
@@ -60,19 +60,11 @@ def trial_rows(trial: Trial, rng: np.random.Generator) -> list[Row]:
         ends = [step for step in steps if trial.id != FAILED or step < 430]
         slow = 95.0 if p < 0.35 else 30.0
         common = {
-            "trial": trial.id,
-            "cohort": trial.cohort,
-            "size": trial.size,
-            "seed": trial.seed,
-            "task": task,
-            "p": p,
-            "mixture": format_mixture(mixture),
-            "test_set": "in_domain",
-            "n": n,
-            "n_enc": n // 2,
-            "n_dec": n - n // 2,
-            "n_embedding": 8192,
-        }
+            "trial": trial.id, "cohort": trial.cohort, "size": trial.size,
+            "seed": trial.seed, "task": task, "p": p,
+            "mixture": format_mixture(mixture), "test_set": "in_domain", "n": n,
+            "n_enc": n // 2, "n_dec": n - n // 2, "n_embedding": 8192,
+        }  # fmt: skip
         for step in ends:
             moved = loss + slow * ((step + 30.0) ** -1.05 - 1530.0**-1.05)
             rows.append(Row(**common, step=step, loss=moved, loss_kind="curve"))
@@ -109,17 +101,11 @@ def simulate(folder: Path, mixtures: Sequence[Weights], sizes: Sequence[str]) ->
 
 
 def add_data(folder: Path) -> None:
-    counts = {
-        "en-de": {
-            "read": 1240,
-            "accepted": 1111,
-            "rejected": {"duplicate": 117, "length_ratio": 12},
-            "train": 1011,
-            "test": {"in_domain": 100},
-        }
-    }
+    counts = {"read": 1240, "accepted": 1111, "train": 1011}
+    counts |= {"rejected": {"duplicate": 117, "length_ratio": 12}}
+    counts |= {"test": {"in_domain": 100}}
     (folder / "ingest").mkdir()
-    (folder / "ingest" / "counts.json").write_text(json.dumps(counts))
+    (folder / "ingest" / "counts.json").write_text(json.dumps({"en-de": counts}))
 
 
 def fitted(
@@ -360,9 +346,3 @@ def test_mistakes_are_told(workdir: Path, tmp_path: Path) -> None:
         make(Config(), tmp_path)
     with pytest.raises(UserError, match="newstest.*not measured.*in_domain"):
         make(Config(test_set="newstest"), workdir)
-    with pytest.raises(FieldError, match="level: 95; expected between"):
-        Config(level=95.0)
-    with pytest.raises(FieldError, match="movement_percent: 0"):
-        Config(movement_percent=0.0)
-    with pytest.raises(FieldError, match="dots_per_inch"):
-        Config(dots_per_inch=5)

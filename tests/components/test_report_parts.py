@@ -18,6 +18,8 @@ from components.report.appearance import (
     spread,
     weight_colour,
 )
+from components.report.config import Config
+from models.errors import FieldError
 
 
 def row(step: int, loss: float | None, p: float = 0.3, **changed: object) -> Row:
@@ -157,3 +159,12 @@ def test_numbers_of_parameters_read_as_people_say_them() -> None:
     said = {750: "750", 2016: "2.02k", 66304: "66.3k", 999_999: "1M", 1.27e8: "127M",
             1_019_312_128: "1.02B"}  # fmt: skip
     assert {n: count_text(n) for n in said} == said
+
+
+def test_a_configuration_says_what_it_expects() -> None:
+    with pytest.raises(FieldError, match="level: 95; expected between"):
+        Config(level=95.0)
+    with pytest.raises(FieldError, match="movement_percent: 0"):
+        Config(movement_percent=0.0)
+    with pytest.raises(FieldError, match="dots_per_inch"):
+        Config(dots_per_inch=5)
