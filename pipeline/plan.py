@@ -8,8 +8,10 @@ from typing import Any
 
 from models.errors import UserError
 from models.nmt.sizes import ParameterCount, count_parameters, get_shape
+from pipeline import useful_trials
 from pipeline.duration import duration
 from pipeline.experiment import Experiment
+from pipeline.useful_trials import UsefulTrials
 
 # One core of a laptop multiplies at about this speed once matrices are large; with
 # narrow ones it is bound by overhead and memory, and reaches half of it at this width.
@@ -85,6 +87,12 @@ class Plan:
         return (work + groups * COMPILE_SECONDS) / self.jobs
 
 
+def most_useful(plan: Plan) -> UsefulTrials | None:
+    """The trials in the order in which they are worth their cost."""
+    flops = {size.name: size.flops for size in plan.sizes}
+    return useful_trials.rank(plan.experiment, flops)
+
+
 def make(experiment: Experiment, *, jobs: int = 1, gflops: float | None = None) -> Plan:
     """Plans the training of an experiment.
 
@@ -123,6 +131,7 @@ def core_gflops(d_model: int) -> float:
 
 def record(plan: Plan) -> dict[str, Any]:
     """The plan as JSON values."""
+    useful = most_useful(plan)
     return {
         "name": plan.experiment.name,
         "cohort": plan.experiment.cohort,
@@ -135,6 +144,7 @@ def record(plan: Plan) -> dict[str, Any]:
         "jobs": plan.jobs,
         "gflops": plan.gflops,
         "seconds": plan.seconds,
+        "most_useful": None if useful is None else dataclasses.asdict(useful),
     }
 
 
@@ -166,7 +176,13 @@ def text(plan: Plan) -> str:
         f"all trials: {plan.tokens:.3g} target tokens, {plan.flops:.3g} FLOPs, about "
         f"{duration(plan.seconds)} of training with {plan.jobs} at a time at "
         f"{_speed(plan)} (--jobs, --gflops)\n"
+        f"{_useful(plan)}"
     )
+
+
+def _useful(plan: Plan) -> str:
+    found = most_useful(plan)
+    return "" if found is None else f"\n{useful_trials.text(found)}"
 
 
 def _speed(plan: Plan) -> str:

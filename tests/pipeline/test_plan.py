@@ -74,6 +74,28 @@ def test_the_text_shows_every_size_and_the_whole(planned):
     assert "4 at a time at 100000 GFLOP/s each" in text
 
 
+def test_the_most_useful_trials_are_few_cheap_and_seen_by_the_fit():
+    planned = plan.make(load(SHIPPED / "quickstart.yaml"))
+    useful = plan.most_useful(planned)
+    held_out = planned.experiment.fit.held_out.sizes
+    seen = [t.id for t in planned.experiment.trials if t.size not in held_out]
+    assert sorted(useful.order) == sorted(seen)
+    assert 0 < useful.enough < len(seen)
+    assert useful.widths[useful.enough - 1] <= 1.3 < useful.widths[0]
+    assert (
+        useful.cost_share[useful.enough - 1] < 1 == pytest.approx(useful.cost_share[-1])
+    )
+    lines = plan.text(planned).splitlines()
+    assert lines[-1].strip() == useful.order[useful.enough - 1]
+
+
+def test_three_tasks_have_no_ranking_yet_and_a_plan_all_the_same():
+    planned = plan.make(load(SHIPPED / "en_de_fr_zh.yaml"))
+    assert plan.most_useful(planned) is None
+    assert "80 trials" in plan.text(planned)
+    assert plan.record(planned)["most_useful"] is None
+
+
 @pytest.mark.parametrize("gflops", [0.0, -1.0, float("nan"), float("inf")])
 def test_an_impossible_speed_is_refused(planned, gflops):
     with pytest.raises(UserError, match="--gflops .*: expected a positive number"):
