@@ -174,8 +174,8 @@ class Law:
         variance = delta_variance(jacobian, self.covariance)
         spread = np.sqrt(np.where(np.isnan(variance), np.inf, variance))
         half = np.where(spread > 0, t_factor(level, self.dof) * spread, 0.0)
-        ends = (np.exp(f), np.exp(f - half), np.exp(np.minimum(f + half, 700.0)))
-        return tuple(part.reshape(expected) for part in ends)
+        ends = (np.exp(np.clip(end, -700, 700)) for end in (f, f - half, f + half))
+        return tuple(end.reshape(expected) for end in ends)
 
     def _log_fraction(self, points: Points) -> tuple[Array, Array]:
         """log f [rows] and its gradient [rows, parameters]."""

@@ -109,8 +109,10 @@ def choose_sharing(
     laws = [trial for trial in trials if trial.sharing != PERSISTENCE]
     if not laws:
         return None
-    best = min(trial.rmse for trial in laws)
-    chosen = next(trial for trial in laws if trial.rmse <= _TIE * best)
+    best = min(laws, key=lambda trial: trial.rmse)
+    # One standard error of a logarithmic root mean square is 1 / sqrt(2 points).
+    tie = max(_TIE, math.exp((2.0 * best.points) ** -0.5))
+    chosen = next(trial for trial in laws if trial.rmse <= tie * best.rmse)
     whole = any(len(np.unique(group.n)) >= 4 for group in usable)
     scheme = (
         "the largest size left out"
@@ -164,7 +166,8 @@ def _folds(runs: Observations) -> list[NDArray[np.bool_]]:
     largest = runs.n == sizes[-1]
     if len(sizes) >= 4:
         seen = np.unique(index[~largest])
-        return [largest & np.isin(index, seen)]
+        fold = largest & np.isin(index, seen)
+        return [fold] if fold.any() else []
     if len(sizes) < 3 or len(weightings) < 2:
         return []
     smaller = np.isin(index, np.unique(index[~largest]))

@@ -11,7 +11,11 @@ import pytest
 
 from components import fit, recommend
 from components.recommend.config import Config
-from components.recommend.decision import recommendation_text, trade_off_laws
+from components.recommend.decision import (
+    parse_requirements,
+    recommendation_text,
+    trade_off_laws,
+)
 from models.errors import FieldError, UserError
 from models.laws import recommend as recommend_weights
 
@@ -86,3 +90,40 @@ def test_laws_without_a_capacity_function_cannot_recommend(
     fit.run(only_joint, table=laws.parent / "runs.csv", output=tmp_path / "fit")
     with pytest.raises(UserError, match="no approximate law"):
         recommend.run(Config(), laws=tmp_path / "fit", output=tmp_path / "out")
+
+
+def test_objectives_requirements_and_caps_reach_the_answer(
+    laws: Path, tmp_path: Path
+) -> None:
+    config = Config(
+        n=1e9,
+        objective="regret",
+        require=("en-zh<=1.99",),
+        examples={"en-de": 1e9, "en-zh": 1e6},
+        max_repeats=4,
+        planned_examples=1e7,
+    )
+    recommend.run(config, laws=laws, output=tmp_path / "out")
+    record = json.loads((tmp_path / "out" / "recommendation.json").read_text())
+    assert record["objective"] == "regret"
+    assert record["requirements"] == {"en-zh": 1.99}
+    assert record["weights"]["en-zh"] <= 0.4 + 1e-9
+    assert record["unconstrained"]["en-zh"] > 0.4
+    with pytest.raises(FieldError, match="max_repeats: needs examples"):
+        Config(max_repeats=4)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("en-zh=1.9", "expected task<=loss, as en-zh<=1.9"),
+        ("en-zh<=low", "expected task<=loss"),
+        ("en-fr<=1.9", "unknown task en-fr; these laws know en-de, en-zh"),
+        ("en-zh>=1.9", "expected en-zh<=1.9"),
+    ],
+)
+def test_requirements_that_are_none_are_refused(
+    laws: Path, text: str, message: str
+) -> None:
+    with pytest.raises(UserError, match=message):
+        parse_requirements((text,), trade_off_laws(laws))
