@@ -35,7 +35,11 @@ def trials(size, weights, seeds=(0,)):
 def test_groups_hold_one_size_and_are_even():
     members = trials("2k", (0.1, 0.3, 0.5, 0.7, 0.9, 1.0)) + trials("5k", (0.2, 0.4))
     groups = form_groups(config(stack=4), members)
-    assert [(g.size, len(g.trials)) for g in groups] == [("2k", 3), ("2k", 3), ("5k", 2)]
+    assert [(g.size, len(g.trials)) for g in groups] == [
+        ("2k", 3),
+        ("2k", 3),
+        ("5k", 2),
+    ]
     assert [trial for group in groups for trial in group.trials] == members
 
 
