@@ -15,7 +15,7 @@ from pipeline.useful_trials import UsefulTrials
 
 # One core of a laptop multiplies at about this speed once matrices are large; with
 # narrow ones it is bound by overhead and memory, and reaches half of it at this width.
-CORE_GFLOPS = 100.0
+CORE_GFLOPS = 80.0
 HALF_SPEED_WIDTH = 100
 # Tracing and compiling the programs of the trials that train side by side.
 COMPILE_SECONDS = 5.0
