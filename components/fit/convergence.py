@@ -16,6 +16,7 @@ from models.laws.curve import fit_learning_curve
 FILE_NAME = "extrapolated.csv"
 _WARM_UP = 0.1  # share of the steps that no power law describes
 _POINTS = 8
+_MOVING = 0.01  # fall over the last doubling of steps that counts as unconverged
 
 
 def extrapolate(lines: Sequence[Line], config: Config) -> tuple[list[Line], list[str]]:
@@ -60,6 +61,30 @@ def extrapolate(lines: Sequence[Line], config: Config) -> tuple[list[Line], list
             f"{config.convergence.horizon:g}x their steps; largest change {moved:.4f}",
         )
     return found, notes
+
+
+def unconverged(lines: Sequence[Line]) -> list[str]:
+    """Names runs whose loss still moved over the last doubling of their steps."""
+    curves: dict[tuple, list[tuple[float, float]]] = {}
+    for line in lines:
+        if line["loss_kind"] == "curve" and line.get("loss") and line.get("step"):
+            curves.setdefault(_run(line), []).append((line["step"], line["loss"]))
+    moving = []
+    for run, points in curves.items():
+        points.sort()
+        last, loss = points[-1]
+        half = [value for step, value in points if step <= last / 2]
+        if half and half[-1] > loss * (1 + _MOVING):
+            moving.append((half[-1] / loss - 1, f"{run[0]} {run[1]}"))
+    if not moving:
+        return []
+    moving.sort(reverse=True)
+    worst = ", ".join(f"{name} {100 * share:.1f} %" for share, name in moving[:3])
+    return [
+        f"{len(moving)} of {len(curves)} curves still fell by more than "
+        f"{100 * _MOVING:g} % over the last doubling of steps: {worst}; a run that has "
+        "not converged imitates an irreducible loss"
+    ]
 
 
 def _run(line: Line) -> tuple:

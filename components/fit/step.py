@@ -46,7 +46,7 @@ def _make(config: Config, source: Path, folder: Path) -> Mapping[str, Any]:
     runs = sort_rows([*lines, *extrapolated], config, str(source))
     options = _options(runs, config)
     laws, notes = fit_laws(runs, config, options)
-    notes = [*said, *notes]
+    notes = [*said, *convergence.unconverged(lines), *notes]
     backtests = _backtests(runs, options) if config.choose_sharing else {}
     for test_set, backtest in backtests.items():
         shared, said = _shared(runs, test_set, backtest, options)

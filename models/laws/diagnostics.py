@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
+from scipy.special import fdtrc
 
 from models.laws.observations import Observations, Weighting
 from models.laws.solver import Array, Best, Form
 from models.laws.uncertainty import Spread
 
+_SIGNIFICANT = 0.01
 _FLAT = 3.0  # a curve is flat when it moves less than this many residual sds
 
 
@@ -38,6 +42,7 @@ def warnings(
             "the curve is flat over these sizes: it moves less than "
             f"{_FLAT:g} times the scatter; add a smaller model or fix alpha"
         )
+    found += _lack_of_fit(runs, spread, y)
     if not best.certified:
         found.append(
             f"the fit is not certified: {best.agreeing} of {best.starts} starts agree, "
@@ -66,6 +71,29 @@ def _reason(name: str) -> str:
     if name.startswith("beta"):
         return "; the loss does not fall with size here"
     return ""
+
+
+def _lack_of_fit(runs: Observations, spread: Spread, y: Array) -> list[str]:
+    """Compares the scatter around the law with that between seeds."""
+    weightings, index = runs.weightings()
+    cells: dict[tuple[float, int], list[float]] = {}
+    for n, which, value in zip(runs.n.tolist(), index.tolist(), y, strict=True):
+        cells.setdefault((n, which), []).append(float(value))
+    seeds = [np.array(cell) for cell in cells.values() if len(cell) > 1]
+    pure_dof = sum(len(cell) - 1 for cell in seeds)
+    rest = spread.dof - pure_dof
+    if pure_dof < 3 or rest < 1:
+        return []
+    pure = sum(float(((cell - cell.mean()) ** 2).sum()) for cell in seeds)
+    noise = pure / pure_dof
+    misfit = max(spread.dof * spread.residual_sd**2 - pure, 0.0) / rest
+    if noise == 0 or fdtrc(rest, pure_dof, misfit / noise) > _SIGNIFICANT:
+        return []
+    return [
+        f"lack of fit: runs scatter {math.sqrt(misfit / noise):.1f}x as much around "
+        f"the law as seeds do among themselves ({math.sqrt(noise):.2g}); the form is "
+        "wrong for these runs"
+    ]
 
 
 def _lonely(runs: Observations, weightings: tuple[Weighting, ...]) -> list[str]:

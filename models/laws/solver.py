@@ -20,6 +20,7 @@ _COSINE = 1e-9  # largest cosine between the residuals and a column of J at rest
 _QUICK = 40  # steps after which starts that lag behind are given up
 _HOPEFUL = 2.0  # by at most this factor of the lowest cost
 _DECREMENT = 1e-13  # a step that promises less of the cost is not worth taking
+_FREE = 1e-3  # damping below which a step is nearly Gauss and Newton's
 _AGREEMENT = 1e-6  # relative difference of costs within which two starts agree
 
 
@@ -146,7 +147,9 @@ def minimize(
             form, theta[moved], cost[moved], gradient[moved], curvature[moved]
         )
         resting = promised <= tolerance * np.maximum(cost[active], floor[active])
-        resting |= (better & (gain < 1e-14)) | (damping[active] > 1e10)
+        resting |= better & (gain < 1e-14)
+        resting &= damping[active] < _FREE  # a short step promises little anywhere
+        resting |= damping[active] > 1e10
         resting |= (cosine[active] <= _COSINE) | (cost[active] <= floor[active])
         active = active[~resting]
     return Solution(theta, cost, cosine, iteration)
@@ -203,15 +206,18 @@ def _step(
     form: Form, theta: Array, gradient: Array, curvature: Array, damping: Array
 ) -> Array:
     """The damped Gauss-Newton step, in the parameters that are free to move."""
-    held = _held(form, theta, gradient)
-    free = ~held
-    matrix = curvature * (free[:, :, None] & free[:, None, :])
-    diagonal = np.einsum("bkk->bk", matrix).copy()
-    largest = diagonal.max(1, keepdims=True)
-    padding = np.where(diagonal > 1e-14 * largest, 0.0, np.maximum(largest, 1e-300))
+    free = ~_held(form, theta, gradient)
+    diagonal = np.einsum("bkk->bk", curvature)
+    moving = free & (diagonal > 0)
+    # Every parameter in units of its own influence: what is left of the condition
+    # number is the law's, not that of the units.
+    unit = np.where(moving, np.sqrt(np.where(moving, diagonal, 1.0)), 1.0)
+    matrix = curvature / (unit[:, :, None] * unit[:, None, :])
+    matrix *= moving[:, :, None] & moving[:, None, :]
     k = np.arange(matrix.shape[1])
-    matrix[:, k, k] += damping[:, None] * diagonal + padding + 1e-14 * largest
-    return -np.linalg.solve(matrix, np.where(held, 0.0, gradient)[:, :, None])[:, :, 0]
+    matrix[:, k, k] = np.where(moving, 1.0 + damping[:, None] + 1e-15, 1.0)
+    push = np.where(moving, gradient / unit, 0.0)
+    return -np.linalg.solve(matrix, push[:, :, None])[:, :, 0] / unit
 
 
 def _cosine(

@@ -222,3 +222,18 @@ def test_laws_are_found_by_kind_and_task() -> None:
     assert find([law], "joint", "en-de") is law
     assert find([law], "joint", "en-de", "newstest2019") is None
     assert find_all([law], kind="individual") == []
+
+
+def test_scatter_beyond_that_of_seeds_is_lack_of_fit() -> None:
+    base = [runs(noise=0.001, seed=k) for k in range(3)]
+    value = np.concatenate([part.value for part in base])
+    n = np.concatenate([part.n for part in base])
+    p = np.concatenate([part.p for part in base])
+    seed = np.repeat([0, 1, 2], len(base[0]))
+
+    def warned(values: np.ndarray) -> bool:
+        table = observations(task=["en-de"] * len(n), n=n, p=p, value=values, seed=seed)
+        return any("lack of fit" in text for text in fit_joint(table).warnings)
+
+    assert not warned(value)
+    assert warned(value + 0.02 * np.sin(5 * np.log(n)))

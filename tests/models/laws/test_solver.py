@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -121,3 +122,36 @@ def test_projection_is_the_best_linear_part() -> None:
     solution, rss, *_ = np.linalg.lstsq(design, y)
     np.testing.assert_allclose([*beta[0], *floor[0]], solution, rtol=1e-9)
     assert sse[0] == pytest.approx(rss[0])
+
+
+@dataclasses.dataclass(frozen=True)
+class ShiftedPower:
+    """``b1 (b2 + x)**(-1 / b3)``, the model of NIST's Bennett5."""
+
+    x: np.ndarray
+    names: tuple[str, ...] = ("b1", "b2", "b3")
+    lower: np.ndarray = dataclasses.field(
+        default_factory=lambda: np.array([-np.inf, 0.0, 0.01])
+    )
+    upper: np.ndarray = dataclasses.field(
+        default_factory=lambda: np.array([np.inf, np.inf, 10.0])
+    )
+
+    def evaluate(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        b1, b2, b3 = (theta[:, [k]] for k in range(3))
+        shifted = b2 + self.x
+        power = shifted ** (-1 / b3)
+        slopes = [power, -b1 / b3 * power / shifted]
+        slopes.append(b1 * power * np.log(shifted) / b3**2)
+        return b1 * power, np.stack(slopes, axis=2)
+
+
+@pytest.mark.parametrize("start", [(-2000.0, 50.0, 0.8), (-1500.0, 45.0, 0.85)])
+def test_bennett5_to_the_certified_digits(start: tuple[float, ...]) -> None:
+    y, x = np.loadtxt(Path(__file__).with_name("nist_bennett5.txt"), unpack=True)
+    found = solver.minimize(
+        ShiftedPower(x), y, np.array([start]), scale=1e6, max_iterations=3000
+    )
+    certified = [-2.5235058043e03, 4.6736564644e01, 9.3218483193e-01]
+    np.testing.assert_allclose(found.theta[0], certified, rtol=1e-6)
+    assert 2 * found.cost[0] == pytest.approx(5.2404744073e-04, rel=1e-8)
