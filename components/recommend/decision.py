@@ -159,10 +159,10 @@ def recommendation_text(found: Recommendation) -> str:
             f"  {task:<8} weight {weight:.3f} ({low:.3f} to {high:.3f})   predicted "
             f"{loss:.4f} ({below:.4f} to {above:.4f})"
         )
-    lines.append(
-        f"  objective {found.value:.4f}, of which {found.optimism:.4f} corrects for "
-        "having been chosen as the lowest"
-    )
+    corrected = ""
+    if found.optimism >= 5e-5:
+        corrected = f", raised by {found.optimism:.4f} for having been chosen as lowest"
+    lines.append(f"  objective {found.value:.4f}{corrected}")
     for one in found.alternatives:
         shown = " ".join(f"{task}={w:.3f}" for task, w in one.weights.items())
         lines.append(f"  {one.name:<14} {shown}   objective {one.objective:.4f}")
