@@ -131,12 +131,10 @@ def observations(
 ) -> Observations:
     """Observations from columns, with a default for everything but the first four.
 
-    A mixture that is not given is derived where it can be: with one task and
-    p = 1, and with two tasks, where the other one has the rest.
-
     Args:
       task, n, p, value: See `Observations`.
-      mixture: Weight of every task, a mapping a row; ``None`` where unknown.
+      mixture: Weight of every task, a mapping a row; ``None`` where it is to be
+        derived: with two tasks the other one has the rest.
       test_set: ``in_domain`` when omitted.
       trial: Row numbers when omitted.
       size: ``n`` in short when omitted.

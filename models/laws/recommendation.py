@@ -140,10 +140,7 @@ def recommend(
         objective=objective,
         preference=_named(tasks, problem.wanted),
         weights=_named(tasks, best),
-        weight_intervals={
-            task: (max(0.0, float(best[k] - half)), min(1.0, float(best[k] + half)))
-            for k, (task, half) in enumerate(zip(tasks, spread.weights, strict=True))
-        },
+        weight_intervals=dict(zip(tasks, spread.intervals(best), strict=True)),
         losses={law.task: float(law.predict(n, mixture)) for law in laws},
         loss_intervals={t: (float(a), float(b)) for t, (a, b) in intervals.items()},
         value=float(problem.values(best[None])[0]) + spread.optimism,
@@ -202,6 +199,12 @@ class _Spread:
     weights: Array
     gains: Array
     optimism: float
+
+    def intervals(self, best: Array) -> list[tuple[float, float]]:
+        """Interval of each weight, within [0, 1]."""
+        low = np.maximum(best - self.weights, 0.0).tolist()
+        high = np.minimum(best + self.weights, 1.0).tolist()
+        return list(zip(low, high, strict=True))
 
 
 def _spread(problem: Problem, best: Array, others: Array, level: float) -> _Spread:
