@@ -133,7 +133,8 @@ def size_axis(axes: Axes, sizes: Mapping[float, str]) -> None:
       sizes: N -> name of the size.
     """
     axes.set_xscale("log")
-    kept = _apart(sorted(sizes), least=0.09)
+    longest = max(map(len, sizes.values()))
+    kept = _apart(sorted(sizes), least=0.03 * (longest + 1))
     axes.xaxis.set_major_locator(FixedLocator(kept))
     axes.xaxis.set_major_formatter(FixedFormatter([sizes[n] for n in kept]))
     axes.xaxis.set_minor_locator(NullLocator())

@@ -49,7 +49,7 @@ def draw_frontier(record: RunRecord) -> Drawing:
     for axes, (first, second) in zip(every, pairs, strict=True):
         if len(laws) == 2:
             _curves(axes, record, laws)
-            axes.margins(0.05)
+            axes.margins(x=0.11, y=0.05)  # room for the names at the left
         else:
             _pair(axes, record, laws, first, second)
         _recommended(axes, record, first, second)
@@ -79,11 +79,12 @@ def _curves(axes: Axes, record: RunRecord, laws: Sequence[Law]) -> None:
         axes.annotate(
             sizes.get(n, count_text(n)),
             (x[last], y[last]),
-            xytext=(0, 5),
+            xytext=(-4, 0),
             textcoords="offset points",
             fontsize=8.5,
             color=readable(colour),
-            ha="center",
+            ha="right",
+            va="center",
         )
     for model in models:
         _point(axes, model, record.tasks, 0, 1, every)

@@ -25,7 +25,7 @@ from components.report.drawing import Drawing
 from components.report.measured import metric_label
 from components.report.record import RunRecord
 
-_MOST_ROWS = 48
+_MOST_ROWS = 24
 _GAP = 1.6  # rows between two groups
 
 
