@@ -101,6 +101,7 @@ def _to_record(law: Law) -> dict[str, Any]:
         "fitted_range": {k: list(v) for k, v in law.fitted_range.items()},
         "fixed": list(law.fixed),
         "undetermined": list(law.undetermined),
+        "noise": dict(law.noise),
         "warnings": list(law.warnings),
     }
 
@@ -126,6 +127,7 @@ def _from_record(record: Mapping[str, Any]) -> Law:
         draws=draws.reshape(-1, len(parameters)),
         fixed=tuple(record["fixed"]),
         undetermined=tuple(record["undetermined"]),
+        noise=record.get("noise", {}),
     )
 
 

@@ -22,6 +22,7 @@ def warnings(
     runs: Observations,
     weightings: tuple[Weighting, ...],
     y: Array,
+    weights: Array,
 ) -> tuple[str, ...]:
     """Sentences about a fit, each saying what to do."""
     found = _bounds(form, best)
@@ -42,7 +43,7 @@ def warnings(
             "the curve is flat over these sizes: it moves less than "
             f"{_FLAT:g} times the scatter; add a smaller model or fix alpha"
         )
-    found += _lack_of_fit(runs, spread, y)
+    found += _lack_of_fit(runs, spread, y, weights)
     if not best.certified:
         found.append(
             f"the fit is not certified: {best.agreeing} of {best.starts} starts agree, "
@@ -73,11 +74,15 @@ def _reason(name: str) -> str:
     return ""
 
 
-def _lack_of_fit(runs: Observations, spread: Spread, y: Array) -> list[str]:
+def _lack_of_fit(
+    runs: Observations, spread: Spread, y: Array, weights: Array
+) -> list[str]:
     """Compares the scatter around the law with that between seeds."""
     weightings, index = runs.weightings()
+    # One weighting has one weight, so that weighted values compare within a cell.
+    weighted = y * np.sqrt(weights)
     cells: dict[tuple[float, int], list[float]] = {}
-    for n, which, value in zip(runs.n.tolist(), index.tolist(), y, strict=True):
+    for n, which, value in zip(runs.n.tolist(), index.tolist(), weighted, strict=True):
         cells.setdefault((n, which), []).append(float(value))
     seeds = [np.array(cell) for cell in cells.values() if len(cell) > 1]
     pure_dof = sum(len(cell) - 1 for cell in seeds)

@@ -13,6 +13,7 @@ import numpy as np
 from models.errors import UserError
 from models.laws import diagnostics
 from models.laws.law import CEILINGS, Law
+from models.laws.noise import seed_noise
 from models.laws.observations import Observations, Weighting
 from models.laws.solver import Array, Form, best_of
 from models.laws.uncertainty import (
@@ -116,8 +117,12 @@ def conclude(
             "or fix a coefficient"
         )
     scale = robust_scale(y, options)
-    best = best_of(bound, y, starts, scale=scale)
-    known = spread(bound, y, best.theta, scale=scale, free=free)
+    noise = seed_noise(runs, weightings, y)
+    best = best_of(bound, y, starts, scale=scale, weights=noise.weights)
+    known = spread(bound, y, best.theta, scale=scale, free=free, weights=noise.weights)
+    draws = _draws(bound, y, best.theta, known, noise.weights, options, where)
+    if options.uncertainty == "perturbation" and len(draws) > 1:
+        known = dataclasses.replace(known, covariance=np.cov(draws.T))
     values, _ = bound.evaluate(best.theta[None])
     return Law(
         kind=kind,
@@ -132,15 +137,19 @@ def conclude(
         tasks=runs.tasks,
         weightings=weightings,
         statistics=_statistics(y, values[0], int(free.sum()), known.dof),
-        fitted_range={
-            "n": (float(runs.n.min()), float(runs.n.max())),
-            "p": (float(runs.p.min()), float(runs.p.max())),
-        },
-        warnings=diagnostics.warnings(bound, best, known, runs, weightings, y),
-        draws=_draws(bound, y, best.theta, known, options, where),
+        fitted_range={"n": _range(runs.n), "p": _range(runs.p)},
+        warnings=diagnostics.warnings(
+            bound, best, known, runs, weightings, y, noise.weights
+        ),
+        draws=draws,
+        noise=noise.ratios,
         fixed=_names(form, ~free),
         undetermined=_names(form, known.undetermined),
     )
+
+
+def _range(values: Array) -> tuple[float, float]:
+    return float(values.min()), float(values.max())
 
 
 def _names(form: Form, chosen: np.ndarray) -> tuple[str, ...]:
@@ -169,7 +178,13 @@ def _bounded(form: Form, options: Options, where: str) -> tuple[_Fixed, np.ndarr
 
 
 def _draws(
-    form: Form, y: Array, theta: Array, known: Spread, options: Options, where: str
+    form: Form,
+    y: Array,
+    theta: Array,
+    known: Spread,
+    weights: Array,
+    options: Options,
+    where: str,
 ) -> Array:
     if options.draws == 0 or (options.uncertainty == "t" and known.dof <= 0):
         return np.empty((0, len(theta)))
@@ -188,6 +203,7 @@ def _draws(
         scale=scale,
         draws=options.draws,
         rng=rng,
+        weights=weights,
     )
 
 

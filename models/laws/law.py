@@ -41,6 +41,7 @@ class Law:
       draws: Parameters under the fit's uncertainty, [draws, parameters].
       fixed: Parameters that were given, not fitted.
       undetermined: Parameters that the fitted values do not depend on.
+      noise: Label of a weighting -> its noise over ``residual_sd``, where seeds tell.
     """
 
     kind: str
@@ -60,6 +61,7 @@ class Law:
     draws: Array
     fixed: tuple[str, ...] = ()
     undetermined: tuple[str, ...] = ()
+    noise: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
     @property
     def theta(self) -> Array:
@@ -142,11 +144,17 @@ class Law:
             return -endless, endless
         variance = delta_variance(jacobian[0], self.covariance)
         if measured:
-            variance = variance + self.residual_sd**2
+            ratio = self._noise_ratio(self._points(n, p)) if self.noise else 1.0
+            variance = variance + (self.residual_sd * ratio) ** 2
         half = t_factor(level, self.dof) * np.sqrt(np.maximum(variance, 0.0))
         return (values[0] - half).reshape(expected), (values[0] + half).reshape(
             expected
         )
+
+    def _noise_ratio(self, points: Points) -> Array:
+        """Each row's noise over the typical one; 1 for a mixture without seeds."""
+        labels = points.labels()
+        return np.array([self.noise.get(label, 1.0) for label in labels])
 
     def coefficient_interval(
         self, name: str, level: float = 0.95

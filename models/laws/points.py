@@ -51,13 +51,23 @@ class Points:
             return np.full(len(self.n), same[0])
         return np.array([self._known(row) for row in range(len(self.n))], dtype=int)
 
-    def _known(self, row: int) -> int:
+    def labels(self) -> list[str]:
+        """Label of each row's mixture; empty where it is not among the fitted."""
+        if self.chosen is not None:
+            return [self.chosen.label] * len(self.n)
+        found = [self._matches(row) for row in range(len(self.n))]
+        return [self.weightings[k[0]].label if len(k) == 1 else "" for k in found]
+
+    def _matches(self, row: int) -> list[int]:
         p, shares = self.own[row], self.shares[row]
-        found = [
+        return [
             k
             for k, known in enumerate(self.weightings)
             if abs(known.p - p) < _SAME and _same(known.mixture, self.tasks, shares)
         ]
+
+    def _known(self, row: int) -> int:
+        p, found = self.own[row], self._matches(row)
         if len(found) == 1:
             return found[0]
         labels = ", ".join(weighting.label for weighting in self.weightings)

@@ -40,7 +40,13 @@ def t_factor(level: float, dof: float) -> float:
 
 
 def spread(
-    form: Form, y: Array, theta: Array, *, scale: float, free: NDArray[np.bool_]
+    form: Form,
+    y: Array,
+    theta: Array,
+    *,
+    scale: float,
+    free: NDArray[np.bool_],
+    weights: Array | None = None,
 ) -> Spread:
     """Covariance of a robust least-squares fit.
 
@@ -54,12 +60,14 @@ def spread(
       theta: Fitted parameters, [parameters].
       scale: The soft_l1 scale of the fit.
       free: Which parameters were fitted, [parameters].
+      weights: Weight of each row's squared residual, [rows]; 1 when omitted.
 
     Returns:
       The spread; NaN where there are no degrees of freedom.
     """
     values, jacobian = form.evaluate(theta[None])
-    residuals, jacobian = values[0] - y, jacobian[0] * free
+    root = np.ones(len(y)) if weights is None else np.sqrt(weights)
+    residuals, jacobian = (values[0] - y) * root, jacobian[0] * free * root[:, None]
     _, slope, curve = soft_l1(residuals, scale)
     dof = len(y) - int(free.sum())
     length = np.sqrt((jacobian**2).sum(0))
@@ -89,6 +97,7 @@ def calibrated_draws(
     scale: float,
     draws: int,
     rng: np.random.Generator,
+    weights: Array | None = None,
 ) -> Array:
     """Refits of tables drawn from the fitted law: a bootstrap with t tails.
 
@@ -101,8 +110,9 @@ def calibrated_draws(
     """
     values, _ = form.evaluate(theta[None])
     noise_sd = residual_sd * np.sqrt(dof / rng.chisquare(dof, size=(draws, 1)))
-    tables = values + noise_sd * rng.standard_normal((draws, values.shape[1]))
-    return _refit(form, tables, theta, scale=1e3 * max(scale, residual_sd))
+    root = np.ones(values.shape[1]) if weights is None else np.sqrt(weights)
+    tables = values + noise_sd / root * rng.standard_normal((draws, len(root)))
+    return _refit(form, tables, theta, 1e3 * max(scale, residual_sd), weights)
 
 
 def perturbation_draws(
@@ -120,11 +130,22 @@ def perturbation_draws(
       Parameters, [draws, parameters].
     """
     noise = PERTURBATION * np.abs(y) * rng.standard_normal((draws, len(y)))
-    return _refit(form, y + noise, theta, scale=scale)
+    return _refit(form, y + noise, theta, scale)
 
 
-def _refit(form: Form, tables: Array, theta: Array, scale: float) -> Array:
-    starts = np.repeat(theta[None], len(tables), axis=0)
+def _refit(
+    form: Form,
+    tables: Array,
+    theta: Array,
+    scale: float,
+    weights: Array | None = None,
+) -> Array:
     return minimize(
-        form, tables, starts, scale=scale, max_iterations=40, tolerance=_DRAW_TOLERANCE
+        form,
+        tables,
+        np.repeat(theta[None], len(tables), axis=0),
+        scale=scale,
+        weights=weights,
+        max_iterations=40,
+        tolerance=_DRAW_TOLERANCE,
     ).theta

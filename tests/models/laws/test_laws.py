@@ -237,3 +237,26 @@ def test_scatter_beyond_that_of_seeds_is_lack_of_fit() -> None:
 
     assert not warned(value)
     assert warned(value + 0.02 * np.sin(5 * np.log(n)))
+
+
+def test_noise_that_differs_by_mixture_is_weighed_and_predicted() -> None:
+    rng = np.random.default_rng(3)
+    n, p, seed = (
+        part.ravel() for part in np.meshgrid(SIZES, [0.1, 0.5, 1.0], np.arange(6))
+    )
+    sd = np.where(p == 0.1, 0.02, 0.002)
+    value = loss(n, p) + sd * rng.standard_normal(len(n))
+    table = observations(task=["en-de"] * len(n), n=n, p=p, value=value, seed=seed)
+    law = fit_joint(table)
+    assert law.noise["0.1"] > 3 * law.noise["1"]
+
+    def width(weight: float) -> float:
+        low, high = law.interval(1e9, weight)
+        return float(high - low)
+
+    assert width(0.1) > 3 * width(1.0)
+    alike = observations(task=["en-de"] * len(n), n=n, p=p, value=value)
+    once = alike.take(seed == 0)
+    assert fit_joint(once).noise == {}
+    errors = law.standard_errors["alpha"], fit_joint(once).standard_errors["alpha"]
+    assert errors[0] < 0.3 * errors[1]

@@ -1,0 +1,58 @@
+"""How noisy each weighting is, from runs that differ in their seed alone."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+
+import numpy as np
+
+from models.laws.observations import Observations, Weighting
+from models.laws.solver import Array
+
+_PRIOR_DOF = 8.0  # so many degrees of freedom vote for one noise for all
+
+
+@dataclasses.dataclass(frozen=True)
+class Noise:
+    """Relative noise of the weightings.
+
+    Attributes:
+      weights: Weight of each row's squared residual, [rows]; 1 on average noise.
+      ratios: Label of each weighting -> its standard deviation over the typical
+        one; empty where too few seeds tell.
+    """
+
+    weights: Array
+    ratios: Mapping[str, float]
+
+
+def seed_noise(
+    runs: Observations, weightings: tuple[Weighting, ...], y: Array
+) -> Noise:
+    """Estimates the noise of every weighting from repeated runs.
+
+    The variances are drawn towards their mean, the more the fewer seeds there are:
+    a handful of seeds must not decide which runs count.
+
+    Args:
+      runs: The rows.
+      weightings: Their mixtures.
+      y: The fitted values, [rows].
+    """
+    _, index = runs.weightings()
+    squares, dof = np.zeros(len(weightings)), np.zeros(len(weightings))
+    for k in range(len(weightings)):
+        for n in np.unique(runs.n[index == k]):
+            cell = y[(index == k) & (runs.n == n)]
+            squares[k] += ((cell - cell.mean()) ** 2).sum()
+            dof[k] += len(cell) - 1
+    if (dof > 0).sum() < 2 or squares.sum() == 0:
+        return Noise(np.ones(len(y)), {})
+    typical = squares.sum() / dof.sum()
+    variance = (squares + _PRIOR_DOF * typical) / (dof + _PRIOR_DOF)
+    ratios = np.sqrt(variance / typical)
+    labels = [weighting.label for weighting in weightings]
+    return Noise(
+        1.0 / ratios[index] ** 2, dict(zip(labels, ratios.tolist(), strict=True))
+    )
