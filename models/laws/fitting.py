@@ -111,11 +111,7 @@ def conclude(
     y = target(runs)
     where = f"fit {kind} {runs.task[0]}/{runs.test_set[0]}"
     bound, free = _bounded(form, options, where)
-    if len(y) < free.sum():
-        raise UserError(
-            f"{where}: {len(y)} runs for {free.sum()} coefficients; train more sizes "
-            "or fix a coefficient"
-        )
+    _check_count(len(y), int(free.sum()), where)
     scale = robust_scale(y, options)
     noise = seed_noise(runs, weightings, y)
     best = best_of(bound, y, starts, scale=scale, weights=noise.weights)
@@ -146,6 +142,14 @@ def conclude(
         fixed=_names(form, ~free),
         undetermined=_names(form, known.undetermined),
     )
+
+
+def _check_count(runs: int, coefficients: int, where: str) -> None:
+    if runs < coefficients:
+        raise UserError(
+            f"{where}: {runs} runs for {coefficients} coefficients; train more sizes "
+            "or fix a coefficient"
+        )
 
 
 def _range(values: Array) -> tuple[float, float]:
