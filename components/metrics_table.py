@@ -120,7 +120,8 @@ def read(path: Path) -> list[Row]:
 def _cell(value: object) -> str:
     if value is None:
         return ""
-    return repr(value) if isinstance(value, float) else str(value)
+    # NumPy's floats are floats too, but their repr is no number.
+    return repr(float(value)) if isinstance(value, float) else str(value)
 
 
 def _value(name: str, text: str) -> object:
