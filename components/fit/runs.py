@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from components import metrics_table
 from components.fit.config import Config, HeldOut
 from components.fit.table import Line
 from models.errors import UserError
@@ -61,7 +62,8 @@ def sort_rows(lines: Sequence[Line], config: Config, where: str) -> Runs:
                 f"{where}: no column {name} to set runs apart by; it has "
                 f"{', '.join(kept[0])}"
             )
-    everything = as_observations(kept, config.metric, config.by)
+    by = config.by or _telling_columns(kept, notes)
+    everything = as_observations(kept, config.metric, by)
     held = [k for k, kind in enumerate(kinds) if kind]
     fitted = [k for k, kind in enumerate(kinds) if not kind]
     return Runs(
@@ -220,6 +222,32 @@ def _test_set(line: Line, origins: Mapping[str, set]) -> str:
     """A test set measured by original language counts as one test set for each."""
     name = line["test_set"]
     return f"{name}:{line['origin']}" if len(origins[name]) > 1 else name
+
+
+def _telling_columns(lines: Sequence[Line], notes: list[str]) -> tuple[str, ...]:
+    """A column outside the contract that tells apart what should be one run.
+
+    Rows of one task, test set, size, mixture and seed are one run, unless the table
+    varies something else, such as the size of the data; then that sets curves apart.
+    """
+    cells: dict[tuple, list[Line]] = {}
+    for line in lines:
+        mixture = tuple(sorted((line["mixture"] or {}).items()))
+        own = (line["task"], line["test_set"], line.get("origin"), line["n"])
+        cells.setdefault((*own, line["p"], mixture, line["seed"]), []).append(line)
+    crowded = [cell for cell in cells.values() if len(cell) > 1]
+    if not crowded:
+        return ()
+    for name in lines[0]:
+        if name in metrics_table.COLUMNS:
+            continue
+        if all(len({line[name] for line in cell}) == len(cell) for cell in crowded):
+            notes.append(
+                f"runs of one size, mixture and seed differ in {name}: each of its "
+                "values has its own curve (fit.by)"
+            )
+            return (name,)
+    return ()
 
 
 def _or_nan(value: float | None) -> float:

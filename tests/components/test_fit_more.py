@@ -115,6 +115,11 @@ def test_columns_can_set_runs_apart(tmp_path: Path) -> None:
     laws, _ = fitted(config, table, tmp_path / "fit")
     assert len(find_all(laws, "individual")) == 12
     assert max(law.statistics["rmse"] for law in laws if law.kind != "shared") < 0.01
+    found, text = fitted(
+        Config(draws=0, laws=("individual",)), table, tmp_path / "auto"
+    )
+    assert "differ in data: each of its values has its own curve" in text
+    assert [law.parameters for law in found] == [law.parameters for law in laws]
     with pytest.raises(UserError, match="no column epochs to set runs apart by"):
         fitted(Config(by=("epochs",)), table, tmp_path / "other")
 
