@@ -22,7 +22,7 @@ from models.laws.fitting import (
 from models.laws.joint import check_sizes
 from models.laws.law import Law
 from models.laws.observations import Observations
-from models.laws.solver import minimize
+from models.laws.solver import Array, minimize
 
 _FOLDS = 10
 _TIE = 1.05
@@ -62,7 +62,11 @@ def fit_approximate(
     if not tried:
         raise refused[0]
     chosen = next(iter(tried)) if len(tried) == 1 else _best(runs, tried, options)
-    return _fit(runs, chosen, options)
+    if options.draws == 0:
+        return tried[chosen]
+    # Again for the draws alone, from where the search has already arrived.
+    found = _fit(runs, chosen, options, start=tried[chosen].theta)
+    return dataclasses.replace(found, warnings=tried[chosen].warnings)
 
 
 def unseen_error(runs: Observations, law: Law, options: Options | None = None) -> float:
@@ -122,7 +126,9 @@ def _bound(runs: Observations, label: str, options: Options) -> CapacityLaw:
     return CapacityLaw(x, runs.p, runs.shares, capacity(label, runs.tasks, own))
 
 
-def _fit(runs: Observations, label: str, options: Options) -> Law:
+def _fit(
+    runs: Observations, label: str, options: Options, start: Array | None = None
+) -> Law:
     weightings, _ = runs.weightings()
     bound = _bound(runs, label, options)
     _check_weightings(runs, bound.capacity, options)
@@ -130,7 +136,7 @@ def _fit(runs: Observations, label: str, options: Options) -> Law:
         "approximate",
         label,
         bound,
-        capacity_law.starts(bound, target(runs)),
+        capacity_law.starts(bound, target(runs)) if start is None else start[None],
         runs,
         weightings,
         options,

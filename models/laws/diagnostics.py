@@ -78,18 +78,19 @@ def _lack_of_fit(
     runs: Observations, spread: Spread, y: Array, weights: Array
 ) -> list[str]:
     """Compares the scatter around the law with that between seeds."""
-    weightings, index = runs.weightings()
+    _, index = runs.weightings()
     # One weighting has one weight, so that weighted values compare within a cell.
     weighted = y * np.sqrt(weights)
-    cells: dict[tuple[float, int], list[float]] = {}
-    for n, which, value in zip(runs.n.tolist(), index.tolist(), weighted, strict=True):
-        cells.setdefault((n, which), []).append(float(value))
-    seeds = [np.array(cell) for cell in cells.values() if len(cell) > 1]
-    pure_dof = sum(len(cell) - 1 for cell in seeds)
+    keys = np.column_stack([index, np.unique(runs.n, return_inverse=True)[1].ravel()])
+    _, cell = np.unique(keys, axis=0, return_inverse=True)
+    cell = cell.ravel()
+    count = np.bincount(cell)
+    means = np.bincount(cell, weighted) / count
+    pure = float(((weighted - means[cell]) ** 2).sum())
+    pure_dof = int((count - 1).sum())
     rest = spread.dof - pure_dof
     if pure_dof < 3 or rest < 1:
         return []
-    pure = sum(float(((cell - cell.mean()) ** 2).sum()) for cell in seeds)
     noise = pure / pure_dof
     misfit = max(spread.dof * spread.residual_sd**2 - pure, 0.0) / rest
     if noise == 0 or fdtrc(rest, pure_dof, misfit / noise) > _SIGNIFICANT:

@@ -40,13 +40,17 @@ def seed_noise(
       weightings: Their mixtures.
       y: The fitted values, [rows].
     """
+    if len(weightings) < 2:
+        return Noise(np.ones(len(y)), {})
     _, index = runs.weightings()
-    squares, dof = np.zeros(len(weightings)), np.zeros(len(weightings))
-    for k in range(len(weightings)):
-        for n in np.unique(runs.n[index == k]):
-            cell = y[(index == k) & (runs.n == n)]
-            squares[k] += ((cell - cell.mean()) ** 2).sum()
-            dof[k] += len(cell) - 1
+    sizes, size_of = np.unique(runs.n, return_inverse=True)
+    _, cell = np.unique(index * len(sizes) + size_of.ravel(), return_inverse=True)
+    cell = cell.ravel()
+    count = np.bincount(cell)
+    deviation = y - (np.bincount(cell, y) / count)[cell]
+    squares = np.bincount(index, deviation**2, minlength=len(weightings))
+    spare = 1.0 - 1.0 / count[cell]
+    dof = np.bincount(index, spare, minlength=len(weightings)).round(9)
     if (dof > 0).sum() < 2 or squares.sum() == 0:
         return Noise(np.ones(len(y)), {})
     typical = squares.sum() / dof.sum()
