@@ -6,8 +6,8 @@ the exact conditional entropy of the pairs it is tested on.
 
 * **Lexicon.** Nouns, verbs, adjectives and prepositions with Zipfian frequencies.
 * **Ambiguity resolved by context.** A verb, an adjective or a preposition has
-  several translations, and every noun phrase is closed by one of many particles.
-  Which one is a matter of preference, graded and different for every noun:
+  several translations, and every noun phrase is closed by particles, one from each
+  of several classes. Which one is a matter of preference, graded and different for every noun:
   ``P(word | noun) = softmax(sharpness * preference(word) . features(noun))``. The
   features have as many dimensions as there are nouns, of falling importance
   (``rank ** -spectrum``), so a narrow model can only hold the leading ones: its loss
@@ -50,7 +50,8 @@ class SyntheticConfig:
       test_sentences: Sentence pairs generated for the test set, per task.
       nouns, verbs, adjectives, prepositions: Size of the source lexicon.
       translations: Translations of a verb, adjective or preposition.
-      particles: Particles that can close a target noun phrase.
+      particles: Particles of one class.
+      particle_classes: Particles that close a target noun phrase, one a class.
       genders: Genders of target nouns.
       zipf: Exponent of the word frequencies, ``rank ** -zipf``.
       spectrum: Exponent of the importance of a noun's features.
@@ -61,16 +62,17 @@ class SyntheticConfig:
     seed: int = 0
     train_sentences: int = 100_000
     test_sentences: int = 1_000
-    nouns: int = 32
-    verbs: int = 6
-    adjectives: int = 5
-    prepositions: int = 3
-    translations: int = 3
+    nouns: int = 48
+    verbs: int = 4
+    adjectives: int = 3
+    prepositions: int = 2
+    translations: int = 2
     particles: int = 32
+    particle_classes: int = 2
     genders: int = 2
     zipf: float = 0.5
     spectrum: float = 0.3
-    sharpness: float = 1.2
+    sharpness: float = 2.0
     similarity: float = 0.5
 
     def __post_init__(self) -> None:

@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 
 CASES = ("subject", "object", "place")
 DETERMINERS = 2 * len(CASES)
-OBJECT_SHARE = 0.7
-PLACE_SHARE = 0.4
-ADJECTIVE_SHARE = 0.3
+OBJECT_SHARE = 0.9
+PLACE_SHARE = 0.2
+ADJECTIVE_SHARE = 0.2
 PLURAL_SHARE = 0.3
 FRONT_SHARE = 0.3
 VERB_ENDINGS = tuple(vowel + consonant for vowel in "aeiou" for consonant in "nrst")
@@ -34,6 +34,7 @@ class Lexicon:
     prepositions: int
     translations: int
     particles: int
+    particle_classes: int
     genders: int
     zipf: float
     spectrum: float
@@ -170,19 +171,14 @@ class Settings:
     verbs: tuple[Candidates, ...]
     adjectives: tuple[Candidates, ...]
     prepositions: tuple[Candidates, ...]
-    particles: Candidates
+    particles: tuple[Candidates, ...]
     verb_endings: tuple[str, ...]
     verb_last: bool
     adjective_last: bool
 
 
 class TargetLanguage:
-    """Translates meanings, with the exact probability of each translation.
-
-    Args:
-      settings: The language.
-      sharpness: How strongly nouns prefer some words over others.
-    """
+    """Translates meanings, with the exact probability of each translation."""
 
     def __init__(self, settings: Settings, sharpness: float):
         self.settings = settings
@@ -195,7 +191,7 @@ class TargetLanguage:
         self._verbs = [beside_nouns(verb) for verb in settings.verbs]
         self._adjectives = [beside_nouns(word) for word in settings.adjectives]
         self._prepositions = [beside_nouns(word) for word in settings.prepositions]
-        self._particles = beside_nouns(settings.particles)
+        self._particles = [beside_nouns(word) for word in settings.particles]
 
     def translate(self, meaning: Meaning, rng: random.Random) -> tuple[str, float]:
         """A random translation and its ``-ln P(translation | source)``."""
@@ -231,10 +227,12 @@ class TargetLanguage:
             adjective, nats = choices[phrase.noun].draw(rng)
             after = settings.adjective_last
             words = [*words, adjective] if after else [adjective, *words]
-        particle, more = self._particles[phrase.noun].draw(rng)
+        for choices in self._particles:
+            particle, more = choices[phrase.noun].draw(rng)
+            words.append(particle)
+            nats += more
         gender = settings.gender[phrase.noun]
-        determiner = settings.determiners[phrase.determiner][gender]
-        return [determiner, *words, particle], nats + more
+        return [settings.determiners[phrase.determiner][gender], *words], nats
 
 
 @functools.lru_cache(maxsize=4)
@@ -317,7 +315,9 @@ def _draw_settings(lexicon: Lexicon, name: str, taken: set[str]) -> Settings:
         verbs=lexemes(lexicon.verbs),
         adjectives=lexemes(lexicon.adjectives),
         prepositions=lexemes(lexicon.prepositions),
-        particles=candidates(lexicon.particles),
+        particles=tuple(
+            candidates(lexicon.particles) for _ in range(lexicon.particle_classes)
+        ),
         verb_endings=tuple(rng.sample(VERB_ENDINGS, 2)),
         verb_last=rng.random() < 0.5,
         adjective_last=rng.random() < 0.5,

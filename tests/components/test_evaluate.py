@@ -1,0 +1,54 @@
+"""The final loss of a trial, and the truth it is compared with."""
+
+import numpy as np
+import pytest
+
+from components.cross_entropy import sum_by_segment
+from components.evaluate.step import final_row, irreducible_losses
+from components.metrics_table import Row
+
+
+def row(step, loss):
+    return Row(
+        trial="t",
+        cohort="en-xx",
+        size="2k",
+        seed=0,
+        task="en-de",
+        p=0.3,
+        mixture="en-de=0.3,en-fr=0.7",
+        test_set="in_domain",
+        n=10,
+        n_enc=4,
+        n_dec=6,
+        n_embedding=5,
+        step=step,
+        loss=loss,
+        loss_kind="curve",
+    )
+
+
+def test_final_loss_is_the_median_over_the_last_tenth():
+    curve = [row(900, 9.0), row(920, 2.5), row(960, 2.0), row(1000, 2.2)]
+    final = final_row(curve, 1000)
+    assert (final.loss, final.step, final.loss_kind) == (2.2, 1000, "final")
+
+
+def test_sum_by_segment_worked_example():
+    sums, counts = sum_by_segment(
+        np.array([[[1.0, 2.0, 4.0, 8.0]]]), np.array([[1, 1, 2, 0]]), 2
+    )
+    np.testing.assert_array_equal(sums, [[[3.0, 4.0]]])
+    np.testing.assert_array_equal(counts, [[2, 1]])
+
+
+def test_irreducible_loss_is_per_target_token():
+    splits = {
+        "train": {"nats": None, "target_tokens": 900},
+        "in_domain": {"nats": 30.0, "target_tokens": 40},
+        "news": {"nats": None, "target_tokens": 10},
+    }
+    found = irreducible_losses({"tasks": {"en-de": {"splits": splits}}})
+    assert found["en-de"]["in_domain"]["nats_per_token"] == pytest.approx(0.75)
+    assert found["en-de"]["news"]["nats_per_token"] is None
+    assert "train" not in found["en-de"]

@@ -1,0 +1,144 @@
+"""Training that is interrupted, fails or shares its program with others."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from sweep_data import group, sweep_data
+
+from components import checkpoints, metrics_table
+from components.cross_entropy import Scorer
+from components.train.config import Config
+from components.train.layout import CURVE, WEIGHTS, load_record
+from components.train.trainer import GroupTrainer, batch_rows
+from models.errors import UserError
+
+CONFIG = Config(
+    sizes=("2k",),
+    mixtures=(0.3, 0.8),
+    steps=40,
+    steps_per_call=5,
+    batch_tokens=60,
+    warmup_steps=10,
+    average_decay=0.9,
+    evaluations=4,
+    checkpoint_seconds=0,
+)
+
+
+class Interruption(Exception):
+    """What a test raises in the middle of training."""
+
+
+@pytest.fixture(scope="module")
+def data():
+    return sweep_data()
+
+
+def train(data, folder, members, *, stop_at=None, config=CONFIG, prepare=None):
+    def report(step, _steps):
+        if step == stop_at:
+            raise Interruption
+
+    trainer = GroupTrainer(
+        config,
+        members,
+        data,
+        output=folder,
+        progress=folder / ".progress",
+        report=report,
+    )
+    if prepare:
+        prepare(trainer)
+    trainer.run()
+    return trainer
+
+
+def results(folder, members):
+    """Weights and curve of every trial."""
+    found = []
+    for trial in members.trials:
+        arrays, _ = checkpoints.load(folder / trial.id / WEIGHTS)
+        found.append((arrays, metrics_table.read(folder / trial.id / CURVE)))
+    return found
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(data, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("whole")
+    train(data, folder, group())
+    return folder
+
+
+def test_it_learns(uninterrupted):
+    for _, curve in results(uninterrupted, group()):
+        by_task = {row.task: row.loss for row in curve if row.step == 40}
+        first = {row.task: row.loss for row in curve if row.step == 15}
+        assert all(by_task[task] < first[task] - 0.1 for task in by_task)
+
+
+def test_resumed_twice_is_bit_identical(data, uninterrupted, tmp_path):
+    for stop_at in (15, 30):
+        with pytest.raises(Interruption):
+            train(data, tmp_path, group(), stop_at=stop_at)
+    train(data, tmp_path, group())
+    for whole, resumed in zip(
+        results(uninterrupted, group()), results(tmp_path, group()), strict=True
+    ):
+        assert whole[1] == resumed[1]
+        assert whole[0].keys() == resumed[0].keys()
+        for name in whole[0]:
+            np.testing.assert_array_equal(whole[0][name], resumed[0][name])
+
+
+def test_a_trial_alone_and_in_a_stack_is_the_same(data, uninterrupted, tmp_path):
+    alone = group((0.8,), (1,))
+    train(data, tmp_path, alone)
+    ((_, curve),) = results(tmp_path, alone)
+    _, (_, stacked) = results(uninterrupted, group())
+    for a, b in zip(curve, stacked, strict=True):
+        assert dataclasses.replace(a, loss=None) == dataclasses.replace(b, loss=None)
+        assert a.loss == pytest.approx(b.loss, rel=1e-3)
+
+
+def test_a_failing_trial_does_not_take_the_others_along(data, tmp_path):
+    members = group((0.3, 0.3), (0, 4))
+
+    def poison(trainer):
+        kernel = trainer.program.model.softmax.kernel
+        values = kernel.numpy()
+        values[0, 0, 0] = np.nan
+        kernel.assign(values)
+
+    train(data, tmp_path, members, prepare=poison)
+    first, second = (load_record(tmp_path / trial.id) for trial in members.trials)
+    assert first["status"] == "failed" and "steps 0-5" in first["reason"]
+    assert second["status"] == "done" and second["reason"] is None
+    (_, failed), (_, done) = results(tmp_path, members)
+    assert failed == [] and all(np.isfinite(row.loss) for row in done)
+
+
+def test_evaluation_is_every_sentence_once(data, uninterrupted, monkeypatch):
+    trainer = train(data, uninterrupted, group())
+    measured = trainer.program.evaluate(data.test_sets)
+    for test_set, losses in zip(data.test_sets, measured, strict=True):
+        assert losses.nats.shape == (2, test_set.sentences)
+        # Sentences of 5 and 6 tokens, numbered as the test set numbers them.
+        expected = np.where(np.arange(14)[None] % 2 == 0, 5, 6)[0]
+        slots = test_set.sentence_ids
+        by_number = {slots[r, k]: (5, 6)[k] for r in range(7) for k in range(2)}
+        assert [by_number[n] for n in range(14)] == losses.tokens.tolist()
+        assert sorted(losses.tokens.tolist()) == sorted(expected.tolist())
+    # Another batch shape, the same losses.
+    monkeypatch.setattr("components.cross_entropy.BATCH_ROWS", 3)
+    with trainer.program.average.in_place():
+        scorer = Scorer(trainer.program.model)
+        again = [scorer.score(test_set) for test_set in data.test_sets]
+    for a, b in zip(measured, again, strict=True):
+        np.testing.assert_allclose(a.nats, b.nats, rtol=1e-5)
+
+
+def test_a_batch_smaller_than_a_row_is_refused(data):
+    config = dataclasses.replace(CONFIG, batch_tokens=11)
+    with pytest.raises(UserError, match="less than one row of 12"):
+        batch_rows(config, data.rows)
