@@ -7,11 +7,11 @@ the exact conditional entropy of the pairs it is tested on.
 * **Lexicon.** Nouns, verbs, adjectives and prepositions with Zipfian frequencies.
 * **Ambiguity resolved by context.** A verb, an adjective or a preposition has
   several translations, and every noun phrase is closed by particles, one from each
-  of several classes. Which one is a matter of preference, graded and different for every noun:
-  ``P(word | noun) = softmax(sharpness * preference(word) . features(noun))``. The
-  features have as many dimensions as there are nouns, of falling importance
-  (``rank ** -spectrum``), so a narrow model can only hold the leading ones: its loss
-  keeps falling with its size, and no width within reach exhausts it.
+  of several classes. Which one is a matter of preference, graded and different for
+  every noun: ``P(word | noun) = softmax(sharpness * preference(word) .
+  features(noun))``. The features have as many dimensions as there are nouns, of
+  falling importance (``rank ** -spectrum``), so a narrow model can only hold the
+  leading ones, and its loss keeps falling with its size.
 * **Syntax.** Determiners carry number and case (subject, object, place). Each target
   language has its own verb position and adjective position; its determiners agree
   with the gender of the noun as well, its verbs with the number of the subject; a
@@ -62,7 +62,7 @@ class SyntheticConfig:
     seed: int = 0
     train_sentences: int = 100_000
     test_sentences: int = 1_000
-    nouns: int = 48
+    nouns: int = 64
     verbs: int = 4
     adjectives: int = 3
     prepositions: int = 2
@@ -72,7 +72,7 @@ class SyntheticConfig:
     genders: int = 2
     zipf: float = 0.5
     spectrum: float = 0.3
-    sharpness: float = 2.0
+    sharpness: float = 2.6
     similarity: float = 0.5
 
     def __post_init__(self) -> None:

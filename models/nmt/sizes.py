@@ -99,7 +99,7 @@ PAPER = (
     _shape("1019M", 12, 1536, 16),
 )
 
-# A ladder for laptops under the same rules: a factor of 1.4 to 2 a rung, depth and
+# A ladder for laptops under the same rules: a factor of 1.3 to 2 a rung, depth and
 # width growing in tandem as in [M] App. A. No head is narrower than 8: narrow models
 # with narrower heads often miss an alignment for thousands of steps, by chance.
 LADDER = (
@@ -109,6 +109,7 @@ LADDER = (
     _shape("9k", 1, 16, 2),
     _shape("15k", 1, 20, 2),
     _shape("21k", 1, 24, 3),
+    _shape("29k", 1, 28, 2),
     _shape("37k", 1, 32, 4),
     _shape("74k", 2, 32, 4),
     _shape("167k", 2, 48, 6),

@@ -26,6 +26,8 @@ SMALL = SyntheticConfig(
     prepositions=1,
     translations=2,
     particles=2,
+    particle_classes=1,
+    sharpness=1.0,
 )
 
 
@@ -93,16 +95,17 @@ def test_similarity_is_the_share_in_common(similarity, low, high):
     words = []
     for name in ("de", "fr"):
         language = target_language(config.lexicon, name).settings
-        words.append({*language.nouns, *language.particles.words})
+        words.append({*language.nouns, *language.particles[0].words})
     share = len(words[0] & words[1]) / len(words[0])
     assert low <= share <= high
 
 
 def test_no_word_of_a_language_is_used_twice():
     settings = target_language(SyntheticConfig().lexicon, "fr").settings
-    words = [*settings.nouns, *settings.particles.words]
+    words = list(settings.nouns)
     words += [word for genders in settings.determiners for word in genders]
-    for candidates in (*settings.verbs, *settings.adjectives, *settings.prepositions):
+    choices = (settings.verbs, settings.adjectives, settings.prepositions)
+    for candidates in itertools.chain(settings.particles, *choices):
         words += candidates.words
     assert len(words) == len(set(words))
 

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-HERE = Path(__file__).parent
-ROOT = HERE.parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 # Two logical devices must be made before TensorFlow starts: a process of its own.
 SCRIPT = """
@@ -18,7 +17,7 @@ tf.config.set_logical_device_configuration(
     [tf.config.LogicalDeviceConfiguration()] * int(sys.argv[1]),
 )
 import numpy as np
-from sweep_data import group, sweep_data
+from tests.components.train.sweep_data import group, sweep_data
 from components.train import mixture
 from components.train.config import Config
 from components.train.program import Program
@@ -44,7 +43,7 @@ def losses(devices, strategy, jit):
         [sys.executable, "-c", SCRIPT, str(devices), strategy, jit],
         capture_output=True,
         text=True,
-        env={"PYTHONPATH": f"{ROOT}:{HERE}", "TF_CPP_MIN_LOG_LEVEL": "3"},
+        env={"PYTHONPATH": str(ROOT), "TF_CPP_MIN_LOG_LEVEL": "3"},
         timeout=300,
         check=False,
     )
