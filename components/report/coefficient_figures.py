@@ -116,7 +116,9 @@ def _value_limits(axes: Axes, value: Sequence[float], sd: Sequence[float]) -> No
     middle, reach = np.median(value), np.ptp(value)
     wide = min(2 * float(np.median(sd)), abs(middle))
     reach = 2.5 * max(reach, wide, 0.01 * abs(middle))
-    axes.set_ylim(max(low, middle - reach), min(high, middle + reach))
+    # All values alike (every curve at the bound 0, say) leave nothing to zoom into.
+    if reach > 0:
+        axes.set_ylim(max(low, middle - reach), min(high, middle + reach))
 
 
 def draw_effective_fractions(record: RunRecord, config: Config) -> Drawing:

@@ -100,17 +100,17 @@ PAPER = (
 )
 
 # A ladder for laptops under the same rules: a factor of 1.3 to 2 a rung, depth and
-# width growing in tandem as in [M] App. A. No head is narrower than 8: narrow models
-# with narrower heads often miss an alignment for thousands of steps, by chance.
+# width growing in tandem as in [M] App. A. The rungs of one layer all have two heads:
+# at these widths a rung with another number of heads falls off its neighbours' curve.
 LADDER = (
-    _shape("2k", 1, 8, 1),
-    _shape("4k", 1, 10, 1),
-    _shape("5k", 1, 12, 1),
+    _shape("2k", 1, 8, 2),
+    _shape("4k", 1, 10, 2),
+    _shape("5k", 1, 12, 2),
     _shape("9k", 1, 16, 2),
     _shape("15k", 1, 20, 2),
-    _shape("21k", 1, 24, 3),
+    _shape("21k", 1, 24, 2),
     _shape("29k", 1, 28, 2),
-    _shape("37k", 1, 32, 4),
+    _shape("37k", 1, 32, 2),
     _shape("74k", 2, 32, 4),
     _shape("167k", 2, 48, 6),
     _shape("296k", 2, 64, 8),
