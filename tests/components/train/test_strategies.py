@@ -30,7 +30,7 @@ program = Program(config, get_shape("2k"), data.vocabulary_size, [0, 1])
 assert program.strategy.num_replicas_in_sync == int(sys.argv[1])
 batches = mixture.batches(
     data.rows, np.array([[0.3, 0.7], [0.8, 0.2]]), np.array([0, 1]), batch_rows=6,
-    steps_per_call=5, start_step=0, stop_step=20, drawn=np.zeros((2, 2), np.int64))
+    steps_per_call=5, start_step=0, stop_step=10, drawn=np.zeros((2, 2), np.int64))
 for fields, _ in batches:
     print(*program.train(fields))
 for losses in program.evaluate(data.test_sets):
@@ -56,6 +56,7 @@ def one_device():
     return losses(1, "default", "off")
 
 
+# A few steps: rounding differs with the order of sums, and training amplifies it.
 def test_two_devices_give_the_losses_of_one(one_device):
     assert losses(2, "mirrored", "off") == pytest.approx(one_device, rel=1e-5)
 
