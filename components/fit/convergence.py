@@ -67,8 +67,10 @@ def unconverged(lines: Sequence[Line]) -> list[str]:
     """Names runs whose loss still moved over the last doubling of their steps."""
     curves: dict[tuple, list[tuple[float, float]]] = {}
     for line in lines:
-        if line["loss_kind"] == "curve" and line.get("loss") and line.get("step"):
-            curves.setdefault(_run(line), []).append((line["step"], line["loss"]))
+        # Fitted on another metric, the table's losses are text still.
+        loss, step = line.get("loss"), line.get("step")
+        if line["loss_kind"] == "curve" and isinstance(loss, float) and step:
+            curves.setdefault(_run(line), []).append((step, loss))
     moving = []
     for run, points in curves.items():
         points.sort()
