@@ -7,6 +7,7 @@ does, however the parent ended.
 from __future__ import annotations
 
 import dataclasses
+import logging
 import multiprocessing
 import multiprocessing.connection
 import os
@@ -19,6 +20,8 @@ from components.tensorflow_start import start_tensorflow
 from components.train.config import Config
 from components.train.group import Group
 from models.errors import UserError
+
+log = logging.getLogger(__name__)
 
 ATTEMPTS = 2
 
@@ -137,6 +140,12 @@ def _retry_or_raise(
             f"{', '.join(trial.id for trial in group.trials)} ended with status "
             f"{worker.process.exitcode}, twice"
         )
+    log.warning(
+        "train %s: a worker ended with status %s; its %d trials go on in a new one",
+        group.size,
+        worker.process.exitcode,
+        len(group.trials),
+    )
     waiting.insert(0, group)
 
 
