@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import pickle
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -82,6 +82,8 @@ class Block(Compressed):
       lines: uint64 [n], line in that file, from 1.
       nats: float64 [n], -ln P(target | source) in nats; nan where unknown.
       origins: ``source``, ``target``, ``mixed`` or ``""`` where unknown.
+      details: What else goes into a test set's shard (``references``, all of
+        them with the target first, ``document``, ...), or None.
     """
 
     sources: list[str]
@@ -93,6 +95,7 @@ class Block(Compressed):
     lines: np.ndarray
     nats: np.ndarray
     origins: list[str]
+    details: list[Mapping[str, Any] | None]
 
     def __len__(self) -> int:
         return len(self.sources)
@@ -132,4 +135,4 @@ class Block(Compressed):
         """A block without pairs."""
         keys = (np.zeros(0, np.uint64) for _ in range(3))
         places = np.zeros(0, np.uint32), np.zeros(0, np.uint64)
-        return cls([], [], *keys, *places, np.zeros(0), [])
+        return cls([], [], *keys, *places, np.zeros(0), [], [])

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
+from components.ingest.batch import Batch
 from components.ingest.block import Block, Letters, Rejected
 from components.ingest.keys import pair_keys, sentence_keys
-from components.ingest.lines import Batch
 from components.ingest.repair import repair
 
-NOT_TEXT = "not_text"
 EMPTY = "empty"
 
 
@@ -32,15 +32,15 @@ def clean(
       did. Together they are as many as the batch has.
     """
     sources, targets = repair(batch.sources), repair(batch.targets)
+    places = batch.places
     kept: list[int] = []
     rejected: list[Rejected] = []
     for i, (source, target) in enumerate(zip(sources, targets, strict=True)):
-        rule = _reason(source, target, i in batch.undecodable, rules)
+        rule = batch.faults.get(i) or _reason(source, target, rules)
         if rule is None:
             kept.append(i)
         else:
-            line = batch.first_line + i
-            rejected.append(Rejected(batch.file, line, rule, source, target))
+            rejected.append(Rejected(batch.file, places[i], rule, source, target))
     return _block(batch, sources, targets, kept, seed), Letters(rejected)
 
 
@@ -60,17 +60,21 @@ def rejections(block: Block, rule: str, index: np.ndarray | None = None) -> Lett
 def _reason(
     source: str,
     target: str,
-    undecodable: bool,
     rules: Sequence[tuple[str, Callable[[str, str], bool]]],
 ) -> str | None:
-    if undecodable:
-        return NOT_TEXT
     if not source or not target:
         return EMPTY
     for name, rejects in rules:
         if rejects(source, target):
             return name
     return None
+
+
+def _repaired(details: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """Further references are text and are repaired as the sides are."""
+    if details is None or "references" not in details:
+        return details
+    return {**details, "references": repair(details["references"])}
 
 
 def _block(
@@ -81,6 +85,7 @@ def _block(
     targets = [targets[i] for i in kept]
     nats = np.full(len(batch.sources), np.nan) if batch.nats is None else batch.nats
     origins = [""] * len(batch.sources) if batch.origins is None else batch.origins
+    details = [None] * len(batch.sources) if batch.details is None else batch.details
     return Block(
         sources=sources,
         targets=targets,
@@ -88,7 +93,8 @@ def _block(
         target_keys=sentence_keys(targets, seed),
         pair_keys=pair_keys(batch.task, sources, targets, seed),
         files=np.full(len(kept), batch.file, np.uint32),
-        lines=(index + batch.first_line).astype(np.uint64),
+        lines=np.array(batch.places, np.uint64)[index],
         nats=np.asarray(nats, np.float64)[index],
         origins=[origins[i] for i in kept],
+        details=[_repaired(details[i]) for i in kept],
     )

@@ -7,9 +7,9 @@ that the repair strips.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 
+from components.ingest.batch import BATCH, Batch
 from components.ingest.compression import chunks
 from components.ingest.inputs import SyntheticInput, TextInput
 from components.ingest.repair import decode
@@ -17,35 +17,8 @@ from components.ingest.synthetic import SyntheticConfig, generate
 from components.text_shards import IN_DOMAIN
 from models.errors import UserError
 
-BATCH = 4096
+NOT_TEXT = "not_text"
 _MARK = b"\xef\xbb\xbf"
-
-
-@dataclasses.dataclass
-class Batch:
-    """Pairs as they were read, ``n`` of them, all from one input.
-
-    Attributes:
-      task: Their task.
-      split: ``train`` or the name of a test set.
-      file: Position of the input in the list of inputs.
-      first_line: Line of the first pair, from 1.
-      sources: Source sides.
-      targets: Target sides.
-      undecodable: Positions of pairs with a side that is not text.
-      nats: -ln P(target | source) of each pair, or None.
-      origins: Original language of each pair, or None.
-    """
-
-    task: str
-    split: str
-    file: int
-    first_line: int
-    sources: list[str]
-    targets: list[str]
-    undecodable: frozenset[int] = frozenset()
-    nats: list[float] | None = None
-    origins: list[str] | None = None
 
 
 def read_synthetic(
@@ -95,7 +68,7 @@ def read_text(entry: TextInput, file: int) -> Iterator[Batch]:
             first_line,
             source_texts,
             target_texts,
-            frozenset(bad_sources + bad_targets),
+            dict.fromkeys(bad_sources + bad_targets, NOT_TEXT),
             origins=_slice(origins, first_line - 1, len(left)),
         )
         first_line += len(left)

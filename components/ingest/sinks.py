@@ -111,16 +111,18 @@ def write_report(
 
 
 def _records(block: Block) -> Iterator[dict[str, Any]]:
-    known = not np.isnan(block.nats).all() or any(block.origins)
+    known = not np.isnan(block.nats).all() or any(block.origins) or any(block.details)
     if not known:
         for source, target in zip(block.sources, block.targets, strict=True):
             yield {"source": source, "target": target}
         return
-    columns = block.sources, block.targets, block.origins, block.nats.tolist()
-    for source, target, origin, nats in zip(*columns, strict=True):
+    columns = block.sources, block.targets, block.origins, block.details
+    rows = zip(*columns, block.nats.tolist(), strict=True)
+    for source, target, origin, details, nats in rows:
         record = {"source": source, "target": target}
         if origin:
             record["origin"] = origin
         if not math.isnan(nats):
             record["nats"] = nats
+        record.update(details or {})
         yield record

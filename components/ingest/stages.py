@@ -9,12 +9,14 @@ import numpy as np
 from apache_beam import pvalue
 
 from components.ingest import splits
+from components.ingest.batch import Batch
 from components.ingest.block import Block
 from components.ingest.cleaning import clean, rejections
 from components.ingest.config import Config
 from components.ingest.inputs import SyntheticInput, TextInput
+from components.ingest.keys import sentence_keys
 from components.ingest.layout import READ
-from components.ingest.lines import Batch, read_synthetic, read_text
+from components.ingest.lines import read_synthetic, read_text
 from components.ingest.sinks import bucket
 from components.text_shards import IN_DOMAIN, TRAIN
 from models.errors import UserError
@@ -148,6 +150,10 @@ def in_file_order(key: str, blocks: Iterable[Block]) -> tuple[str, Block]:
     return key, block.take(np.argsort(block.places, kind="stable"))
 
 
-def marks_of(key: str, tests: Block) -> Marks:
-    """The keys of both sides of a test set, and the places of its pairs."""
-    return np.concatenate([tests.source_keys, tests.target_keys]), tests.places
+def marks_of(key: str, tests: Block, seed: int) -> Marks:
+    """The keys of both sides of a test set, every reference of them, and the places
+    of its pairs."""
+    known = [details for details in tests.details if details]
+    further = [text for details in known for text in details.get("references", ())[1:]]
+    keys = tests.source_keys, tests.target_keys, sentence_keys(further, seed)
+    return np.concatenate(keys), tests.places

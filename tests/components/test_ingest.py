@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from components import ingest
+from components.ingest.batch import Batch
 from components.ingest.block import Letters, Rejected
 from components.ingest.cleaning import clean
 from components.ingest.config import SyntheticConfig, TextTask, TextTestSet
 from components.ingest.inputs import TextInput
 from components.ingest.keys import comparable
-from components.ingest.lines import Batch
 from components.ingest.rules import Rules, TooLong
 from components.ingest.sinks import Sinks
 from components.ingest.stages import in_file_order

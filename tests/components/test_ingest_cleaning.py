@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from components.ingest import splits
+from components.ingest.batch import Batch
 from components.ingest.block import Block
 from components.ingest.cleaning import clean
 from components.ingest.keys import comparable, pair_keys, sentence_keys
-from components.ingest.lines import Batch
 from components.ingest.repair import decode, repair
 from components.ingest.rules import (
     Copied,
@@ -117,7 +117,7 @@ def test_clean_names_the_first_rule_and_loses_no_pair():
         first_line=11,
         sources=["good day", " ", "x" * 30, "same old text", "caf\\xe9", "no " * 6],
         targets=["guten Tag", "leer", "<b></b>", "same old text", "Café", "nein"],
-        undecodable=frozenset([4]),
+        faults={4: "not_text"},
     )
     block, rejected = clean(batch, rules.active(), seed=1)
     assert block.sources == ["good day", "same old text"]

@@ -92,7 +92,7 @@ def test_batches_carry_their_place_and_their_bad_lines(tmp_path, small_steps):
     entry = TextInput("en-de", "t", tmp_path / "a", tmp_path / "b", "a", "source")
     batches = list(lines.read_text(entry, 4))
     assert [batch.first_line for batch in batches] == [1, 4, 7]
-    assert [batch.undecodable for batch in batches] == [set(), {1, 2}, set()]
+    assert [set(batch.faults) for batch in batches] == [set(), {1, 2}, set()]
     assert [len(batch.sources) for batch in batches] == [3, 3, 1]
     assert {batch.file for batch in batches} == {4}
     assert batches[1].origins == ["source"] * 3
