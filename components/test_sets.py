@@ -1,0 +1,175 @@
+"""Test sets as the scorer reads them: every sentence once, whatever its length."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from components.text_shards import SUFFIX, read_shard, shard_name
+from components.tokenize.layout import DEAD_LETTERS, ORIGINS, SENTENCE_IDS
+from components.tokenize.reader import load_index, load_split
+from components.tokenize.vocabulary import Vocabulary
+from models.errors import UserError
+
+log = logging.getLogger(__name__)
+
+FIELDS = ("source_ids", "source_segments", "target_ids", "target_segments")
+MIXED = "mixed"
+# Attention is quadratic in the length; no sentence that a person wrote is longer.
+LONGEST = 1024
+
+
+@dataclasses.dataclass(frozen=True)
+class LongPair:
+    """A sentence pair that is longer than a packed row.
+
+    Attributes:
+      number: Its number in the test set.
+      source_ids, target_ids: int32 ``[length]`` each.
+    """
+
+    number: int
+    source_ids: np.ndarray
+    target_ids: np.ndarray
+
+
+@dataclasses.dataclass(frozen=True)
+class TestSet:
+    """One test set of one task.
+
+    Attributes:
+      task, name: ``en-de``, ``in_domain``.
+      fields: Name -> int array ``[rows, length]``, for each of `FIELDS`.
+      sentence_ids: int ``[rows, most sentences in a row]``, -1 where there is none.
+      long: The sentences that fit in no row.
+      origins: Original language of each sentence, ``source``, ``target`` or
+        ``mixed``, by sentence number; empty when it is not known.
+      left_out: Numbers of sentences longer than `LONGEST`, which are not scored.
+    """
+
+    __test__ = False  # not a test of pytest's
+
+    task: str
+    name: str
+    fields: Mapping[str, np.ndarray]
+    sentence_ids: np.ndarray
+    long: tuple[LongPair, ...] = ()
+    origins: tuple[str, ...] = ()
+    left_out: tuple[int, ...] = ()
+
+    @property
+    def numbers(self) -> np.ndarray:
+        """Numbers of the sentences that are scored, rising, int ``[sentences]``."""
+        packed = self.sentence_ids[self.sentence_ids >= 0]
+        return np.sort(np.append(packed, [pair.number for pair in self.long]))
+
+    @property
+    def sentences(self) -> int:
+        """Sentences that are scored."""
+        return int((self.sentence_ids >= 0).sum()) + len(self.long)
+
+    def parts(self) -> dict[str, np.ndarray]:
+        """The whole, and its halves by original language.
+
+        Returns:
+          Origin -> which of the scored sentences belong to it, bool
+          ``[sentences]``. A test set of one origin has that one only; others have
+          ``mixed``, all of them, and ``source`` and ``target`` where there are any.
+        """
+        everything = np.ones(self.sentences, bool)
+        if not self.origins:
+            return {MIXED: everything}
+        own = np.array(self.origins)[self.numbers]
+        if len(set(own)) == 1:
+            return {str(own[0]): everything}
+        halves = {name: own == name for name in ("source", "target")}
+        return {MIXED: everything} | {n: m for n, m in halves.items() if m.any()}
+
+
+def load_test_sets(tokens: Path, tasks: Sequence[str]) -> tuple[TestSet, ...]:
+    """Every test set of the given tasks in an artifact of ``tokenize``.
+
+    Pairs that are longer than a packed row are read from its dead letters: a test
+    set is evaluated whole.
+    """
+    index = load_index(tokens)
+    vocabulary = Vocabulary.load(tokens)
+    return tuple(
+        _load(tokens, vocabulary, task, name, index["tasks"][task])
+        for task in tasks
+        for name in index["tasks"][task]["splits"]
+        if name != "train"
+    )
+
+
+def _load(
+    tokens: Path, vocabulary: Vocabulary, task: str, name: str, described: Any
+) -> TestSet:
+    split = load_split(tokens, task, name)
+    letters = list(_long_records(tokens, task, name))
+    long, left_out = [], []
+    for record in letters:
+        source, _ = vocabulary.encode([record["source"]], described["tag"])
+        target, _ = vocabulary.encode([record["target"]])
+        number = record["line"] - 1
+        if max(len(source), len(target)) > LONGEST:
+            left_out.append(number)
+        else:
+            long.append(LongPair(number, source, target))
+    if left_out:
+        log.warning(
+            "%s %s: %d sentences of more than %d tokens are not evaluated",
+            task,
+            name,
+            len(left_out),
+            LONGEST,
+        )
+    test_set = TestSet(
+        task,
+        name,
+        {field: split[field] for field in FIELDS},
+        split[SENTENCE_IDS],
+        tuple(long),
+        _origins(split, letters),
+        tuple(left_out),
+    )
+    counts = described["splits"][name]
+    _check_whole(test_set, counts["examples"] + counts["dropped_too_long"])
+    return test_set
+
+
+def _long_records(tokens: Path, task: str, name: str) -> Iterator[dict[str, Any]]:
+    """What ``tokenize`` could not put in a row; a test set is one shard."""
+    path = tokens / DEAD_LETTERS / f"{task}-{shard_name(name, 0, 1, SUFFIX)}"
+    return read_shard(path) if path.is_file() else iter(())
+
+
+def _origins(
+    split: Mapping[str, np.ndarray], letters: Sequence[Mapping[str, Any]]
+) -> tuple[str, ...]:
+    """The origin of every sentence by its number, or nothing when one has none."""
+    numbers = split[SENTENCE_IDS]
+    known = {record["line"] - 1: record.get("origin", "") for record in letters}
+    if ORIGINS in split:
+        present = numbers >= 0
+        packed = zip(numbers[present], split[ORIGINS][present], strict=True)
+        known |= {int(number): str(origin) for number, origin in packed}
+    elif (numbers >= 0).any():
+        return ()
+    ordered = [known.get(number, "") for number in range(len(known))]
+    return tuple(ordered) if all(ordered) else ()
+
+
+def _check_whole(test_set: TestSet, expected: int) -> None:
+    """Every sentence of the test set is there once."""
+    found = np.sort(np.append(test_set.numbers, np.array(test_set.left_out, int)))
+    if not np.array_equal(found, np.arange(expected)):
+        raise UserError(
+            f"evaluate {test_set.task} {test_set.name}: {len(set(found.tolist()))} "
+            f"sentences in the files, {expected} expected; run tokenize again"
+        )
