@@ -75,7 +75,7 @@ def build(
         | "In file order" >> beam.MapTuple(in_file_order)
     )
     tests = (chosen.tests, named) | "Tests" >> beam.Flatten()
-    marks = pvalue.AsList(tests | "Mark" >> beam.MapTuple(marks_of, config.seed))
+    marks = pvalue.AsList(tests | "Mark" >> beam.Map(marks_of, config.seed))
     separate = beam.ParDo(Separate(config), marks)
     separated = unique.pairs | separate.with_outputs(TRAIN, "rejected")
     counts = (

@@ -150,9 +150,10 @@ def in_file_order(key: str, blocks: Iterable[Block]) -> tuple[str, Block]:
     return key, block.take(np.argsort(block.places, kind="stable"))
 
 
-def marks_of(key: str, tests: Block, seed: int) -> Marks:
+def marks_of(element: tuple[str, Block], seed: int) -> Marks:
     """The keys of both sides of a test set, every reference of them, and the places
     of its pairs."""
+    _, tests = element
     known = [details for details in tests.details if details]
     further = [text for details in known for text in details.get("references", ())[1:]]
     keys = tests.source_keys, tests.target_keys, sentence_keys(further, seed)
