@@ -6,53 +6,18 @@ Shared by the trainer (learning curves) and the evaluator (final losses).
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import tensorflow as tf
 
-from components.tokenize.reader import load_index, load_split
+from components.test_sets import FIELDS, LongPair, TestSet, load_test_sets
 from models.nmt.loss import token_cross_entropy
 from models.nmt.transformer import Transformer
 
-FIELDS = ("source_ids", "source_segments", "target_ids", "target_segments")
+__all__ = ["FIELDS", "Scorer", "SentenceLosses", "TestSet", "load_test_sets"]
+
 BATCH_ROWS = 64
-
-
-@dataclasses.dataclass(frozen=True)
-class TestSet:
-    """Packed rows of one test set of one task.
-
-    Attributes:
-      task, name: ``en-de``, ``in_domain``.
-      fields: Name -> int array ``[rows, length]``, for each of `FIELDS`.
-      sentence_ids: int ``[rows, most sentences in a row]``, -1 where there is none.
-    """
-
-    task: str
-    name: str
-    fields: Mapping[str, np.ndarray]
-    sentence_ids: np.ndarray
-
-    @property
-    def sentences(self) -> int:
-        """Sentences in the test set."""
-        return int((self.sentence_ids >= 0).sum())
-
-
-def load_test_sets(tokens: Path, tasks: Sequence[str]) -> tuple[TestSet, ...]:
-    """Every test set of the given tasks in an artifact of ``tokenize``."""
-    index = load_index(tokens)
-    found = []
-    for task in tasks:
-        for name in index["tasks"][task]["splits"]:
-            if name == "train":
-                continue
-            split = load_split(tokens, task, name)
-            fields = {field: split[field] for field in FIELDS}
-            found.append(TestSet(task, name, fields, split["sentence_ids"]))
-    return tuple(found)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,6 +37,10 @@ class SentenceLosses:
         """Nats per target token of each model, float64 ``[stack]``."""
         return self.nats.sum(axis=-1) / self.tokens.sum()
 
+    def take(self, chosen: np.ndarray) -> SentenceLosses:
+        """Those of some of the sentences, bool or int ``[sentences]``."""
+        return SentenceLosses(self.nats[:, chosen], self.tokens[chosen])
+
 
 class Scorer:
     """Teacher-forced losses of a stack of models.
@@ -85,30 +54,80 @@ class Scorer:
         self._losses = tf.function(self._token_losses)
 
     def score(self, test_set: TestSet) -> SentenceLosses:
-        """Loss of every sentence under every model of the stack.
+        """Loss of every sentence under every model of the stack."""
+        return self.score_all([test_set])[0]
 
-        Rows come in batches of one static shape; the last one is padded with empty
-        rows, which hold no sentence and so count for nothing.
+    def score_all(self, test_sets: Sequence[TestSet]) -> list[SentenceLosses]:
+        """Loss of every sentence of every test set.
+
+        The rows of all of them form one sequence of batches of one static shape, so
+        that only the very last is padded, with empty rows, which hold no sentence
+        and so count for nothing.
         """
-        rows = len(test_set.sentence_ids)
-        sums, counts = [], []
+        slots = max((t.sentence_ids.shape[1] for t in test_sets), default=0)
+        parts = list(self._score_rows(test_sets, slots)) if slots else []
+        sums = np.concatenate([nats for nats, _ in parts], axis=1)
+        counts = np.concatenate([tokens for _, tokens in parts])
+        found, first = [], 0
+        for test_set in test_sets:
+            last = first + len(test_set.sentence_ids)
+            width = test_set.sentence_ids.shape[1]
+            own = sums[:, first:last, :width], counts[first:last, :width]
+            found.append(self._in_order(test_set, *own))
+            first = last
+        return found
+
+    def _score_rows(
+        self, test_sets: Sequence[TestSet], slots: int
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Sums ``[stack, rows, slots]`` and token counts ``[rows, slots]``, a batch
+        at a time."""
+        fields = {
+            name: np.concatenate([one.fields[name] for one in test_sets])
+            for name in FIELDS
+        }
+        rows = len(fields[FIELDS[0]])
         for start in range(0, rows, BATCH_ROWS):
             batch = {
-                name: _padded(test_set.fields[name][start : start + BATCH_ROWS])
+                name: _padded(fields[name][start : start + BATCH_ROWS])
                 for name in FIELDS
             }
             losses = self._losses(*(tf.constant(batch[name]) for name in FIELDS))
-            slots = test_set.sentence_ids.shape[1]
-            batch_sums, batch_counts = sum_by_segment(
+            sums, counts = sum_by_segment(
                 losses.numpy(), batch["target_segments"], slots
             )
             kept = min(BATCH_ROWS, rows - start)
-            sums.append(batch_sums[:, :kept])
-            counts.append(batch_counts[:kept])
+            yield sums[:, :kept], counts[:kept]
+
+    def _in_order(
+        self, test_set: TestSet, sums: np.ndarray, counts: np.ndarray
+    ) -> SentenceLosses:
+        """Packed and long sentences together, by sentence number."""
         present = test_set.sentence_ids >= 0
-        order = np.argsort(test_set.sentence_ids[present])
-        nats = np.concatenate(sums, axis=1)[:, present]
-        return SentenceLosses(nats[:, order], np.concatenate(counts)[present][order])
+        numbers = [test_set.sentence_ids[present]]
+        nats, tokens = [sums[:, present]], [counts[present]]
+        for pair in test_set.long:
+            numbers.append(np.array([pair.number]))
+            nats.append(self._score_long(pair))
+            tokens.append(np.array([len(pair.target_ids)]))
+        order = np.argsort(np.concatenate(numbers))
+        joined = np.concatenate(nats, axis=1), np.concatenate(tokens)
+        return SentenceLosses(joined[0][:, order], joined[1][order])
+
+    def _score_long(self, pair: LongPair) -> np.ndarray:
+        """Nats of a sentence that fits in no row, float64 ``[stack, 1]``.
+
+        Lengths are rounded up to powers of two: a program for each.
+        """
+        longest = max(len(pair.source_ids), len(pair.target_ids))
+        length = 1 << (longest - 1).bit_length()
+        sides = []
+        for ids in (pair.source_ids, pair.target_ids):
+            row = np.zeros((2, 1, length), np.int32)
+            row[0, 0, : len(ids)], row[1, 0, : len(ids)] = ids, 1
+            sides += list(row)
+        losses = self._losses(*(tf.constant(side) for side in sides))
+        return sum_by_segment(losses.numpy(), sides[3], 1)[0][:, 0]
 
     def _token_losses(self, *fields: tf.Tensor) -> tf.Tensor:
         """Four ``[rows, length]`` -> nats, ``[stack, rows, length]``."""
@@ -133,9 +152,13 @@ def sum_by_segment(
     Returns:
       Sums ``[stack, rows, slots]`` and token counts ``[rows, slots]``.
     """
-    member = segments[:, :, None] == np.arange(1, slots + 1)  # [rows, length, slots]
-    sums = np.einsum("srl,rlk->srk", losses.astype(np.float64), member)
-    return sums, member.sum(axis=1)
+    rows = len(segments)
+    inside = segments > 0
+    cells = (np.arange(rows)[:, None] * slots + segments - 1)[inside]
+    size = rows * slots
+    sums = [np.bincount(cells, one[inside], minlength=size) for one in losses]
+    counts = np.bincount(cells, minlength=size).reshape(rows, slots)
+    return np.stack(sums).reshape(-1, rows, slots), counts
 
 
 def _padded(rows: np.ndarray) -> np.ndarray:

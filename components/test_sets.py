@@ -66,7 +66,8 @@ class TestSet:
     def numbers(self) -> np.ndarray:
         """Numbers of the sentences that are scored, rising, int ``[sentences]``."""
         packed = self.sentence_ids[self.sentence_ids >= 0]
-        return np.sort(np.append(packed, [pair.number for pair in self.long]))
+        long = np.array([pair.number for pair in self.long], packed.dtype)
+        return np.sort(np.concatenate([packed, long]))
 
     @property
     def sentences(self) -> int:

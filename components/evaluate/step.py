@@ -112,19 +112,16 @@ def _evaluate_stack(
         return rows
     model = load_stack([train / name / WEIGHTS for name in done], index)
     scorer = Scorer(model)
-    measured = [scorer.score(test_set) for test_set in test_sets]
+    measured = scorer.score_all(test_sets)
     log.info("evaluate: %s", ", ".join(done))
     for place, name in enumerate(done):
         curve = metrics_table.read(train / name / CURVE)
         for test_set, losses in zip(test_sets, measured, strict=True):
-            mine = [
-                row
-                for row in curve
-                if (row.task, row.test_set) == (test_set.task, test_set.name)
-            ]
-            final = final_row(mine, records[name]["steps"])
-            _check_same(name, mine[-1], float(losses.loss[place]))
-            rows += [final, *mine]
+            for origin, own in test_set.parts().items():
+                mine = _of(curve, test_set, origin)
+                final = final_row(mine, records[name]["steps"])
+                _check_same(name, mine[-1], losses.take(own), place)
+                rows += [final, *mine]
         _write_sentences(directory, name, place, test_sets, measured)
     return rows
 
@@ -150,11 +147,31 @@ def load_stack(paths: Sequence[Path], index: dict) -> Transformer:
     return model
 
 
-def _check_same(name: str, curve: Row, loss: float) -> None:
+def _of(curve: Sequence[Row], test_set: TestSet, origin: str) -> list[Row]:
+    """The rows of a learning curve that are about one part of one test set."""
+    key = (test_set.task, test_set.name, origin)
+    found = [row for row in curve if (row.task, row.test_set, row.origin) == key]
+    if not found:
+        raise UserError(
+            f"evaluate {test_set.task}/{test_set.name}: the trainer measured no row of "
+            f"origin {origin}; train again with `polyscale run --force train`"
+        )
+    return found
+
+
+def _check_same(name: str, curve: Row, losses: SentenceLosses, place: int) -> None:
+    """The trainer scored the same sentences and found the same."""
+    where = f"evaluate {name} {curve.task}/{curve.test_set} {curve.origin}"
+    if curve.sentence_count != len(losses.tokens):
+        raise RuntimeError(
+            f"{where}: {len(losses.tokens)} sentences scored, the trainer scored "
+            f"{curve.sentence_count}"
+        )
+    loss = float(losses.loss[place])
     if abs(loss - curve.loss) > _TOLERANCE * curve.loss:
         raise RuntimeError(
-            f"evaluate {name} {curve.task}/{curve.test_set}: the kept weights have "
-            f"loss {loss:.6f}, the trainer measured {curve.loss:.6f} at the same step"
+            f"{where}: the kept weights have loss {loss:.6f}, the trainer measured "
+            f"{curve.loss:.6f} at the same step"
         )
 
 
@@ -171,4 +188,7 @@ def _write_sentences(
         label = f"{test_set.task}/{test_set.name}"
         arrays[f"{label}/nats"] = losses.nats[place]
         arrays[f"{label}/tokens"] = losses.tokens
+        arrays[f"{label}/numbers"] = test_set.numbers
+        if test_set.origins:
+            arrays[f"{label}/origins"] = np.array(test_set.origins)[test_set.numbers]
     checkpoints.save(directory / SENTENCES / f"{name}.npz", arrays)

@@ -142,6 +142,7 @@ def _dead_letters(
             "target_tokens": int(target.lengths[i]),
             "source": pairs[i]["source"],
             "target": pairs[i]["target"],
+            **{key: pairs[i][key] for key in ("origin", NATS) if key in pairs[i]},
         }
 
 

@@ -23,7 +23,7 @@ def curve_rows(
     losses: Sequence[SentenceLosses],
     seen: Mapping[str, tuple[int, int]],
 ) -> list[Row]:
-    """One row a test set.
+    """One row a test set, and one for each half of it by original language.
 
     Args:
       trial: The trial.
@@ -36,29 +36,32 @@ def curve_rows(
     rows = []
     for test_set, measured in zip(test_sets, losses, strict=True):
         examples, tokens = seen[test_set.task]
-        rows.append(
-            Row(
-                trial=trial.id,
-                cohort=trial.cohort,
-                size=trial.size,
-                seed=trial.seed,
-                task=test_set.task,
-                p=trial.weight(test_set.task),
-                mixture=format_mixture(dict(trial.mixture)),
-                test_set=test_set.name,
-                n=parameters.n,
-                n_enc=parameters.n_enc,
-                n_dec=parameters.n_dec,
-                n_embedding=parameters.n_embedding,
-                step=step,
-                examples_seen=examples,
-                tokens_seen=tokens,
-                loss=float(measured.loss[index]),
-                loss_kind="curve",
-                token_count=int(measured.tokens.sum()),
-                sentence_count=len(measured.tokens),
+        for origin, own in test_set.parts().items():
+            part = measured.take(own)
+            rows.append(
+                Row(
+                    trial=trial.id,
+                    cohort=trial.cohort,
+                    size=trial.size,
+                    seed=trial.seed,
+                    task=test_set.task,
+                    p=trial.weight(test_set.task),
+                    mixture=format_mixture(dict(trial.mixture)),
+                    test_set=test_set.name,
+                    origin=origin,
+                    n=parameters.n,
+                    n_enc=parameters.n_enc,
+                    n_dec=parameters.n_dec,
+                    n_embedding=parameters.n_embedding,
+                    step=step,
+                    examples_seen=examples,
+                    tokens_seen=tokens,
+                    loss=float(part.loss[index]),
+                    loss_kind="curve",
+                    token_count=int(part.tokens.sum()),
+                    sentence_count=len(part.tokens),
+                )
             )
-        )
     return rows
 
 

@@ -171,7 +171,10 @@ class GroupTrainer:
                 self._seen(index),
             )
             self.curves[index] += rows
-            scalars = {f"loss/{row.task}/{row.test_set}": row.loss for row in rows}
+            scalars = {}
+            for row in rows:  # the whole of a test set, then its halves by origin
+                name = f"loss/{row.task}/{row.test_set}"
+                scalars[f"{name}/{row.origin}" if name in scalars else name] = row.loss
             scalars["loss/training"] = float(training[index])
             scalars["learning_rate"] = rate
             boards[index].write(self.step, scalars)
