@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.special import fdtrc
 
 from models.laws.observations import Observations, Weighting
 from models.laws.solver import Array, Best, Form
+from models.laws.student import f_survival
 from models.laws.uncertainty import Spread
 
 _SIGNIFICANT = 0.01
@@ -93,7 +93,7 @@ def _lack_of_fit(
         return []
     noise = pure / pure_dof
     misfit = max(spread.dof * spread.residual_sd**2 - pure, 0.0) / rest
-    if noise == 0 or fdtrc(rest, pure_dof, misfit / noise) > _SIGNIFICANT:
+    if noise == 0 or f_survival(misfit / noise, rest, pure_dof) > _SIGNIFICANT:
         return []
     return [
         f"lack of fit: runs scatter {math.sqrt(misfit / noise):.1f}x as much around "

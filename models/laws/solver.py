@@ -187,11 +187,11 @@ def _system(
     """Cost [batch], gradient [batch, k] and Gauss-Newton matrix [batch, k, k]."""
     values, jacobian = form.evaluate(theta)
     residuals = (values - y) * root_weights
-    jacobian = jacobian * root_weights[:, :, None]
     terms, slope, curve = soft_l1(residuals, scale)
     transposed = np.swapaxes(jacobian, 1, 2)
-    gradient = (transposed @ (slope * residuals)[:, :, None])[:, :, 0]
-    curvature = (transposed * curve[:, None, :]) @ jacobian
+    # The weights go to what is multiplied with the Jacobian: it is much the largest.
+    gradient = (transposed @ (root_weights * slope * residuals)[:, :, None])[:, :, 0]
+    curvature = (transposed * (root_weights**2 * curve)[:, None, :]) @ jacobian
     return terms.sum(1), gradient, curvature
 
 

@@ -6,13 +6,14 @@ import dataclasses
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
 
 from models.laws.solver import Array, Form, minimize, soft_l1
+from models.laws.student import t_quantile
 
 PERTURBATION = 0.01  # [M] fn. 5: one per cent of each measured value
 _DRAW_TOLERANCE = 1e-5  # of a draw's cost: far below what the draw scatters by
 _SINGULAR = 1e-13
+_TOGETHER = 2**17  # numbers in the Jacobian of one batch of draws: about a cache
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,7 +37,7 @@ def t_factor(level: float, dof: float) -> float:
     """Half width of a central interval, in standard errors; inf without dof."""
     if dof <= 0:
         return float("inf")
-    return float(stdtrit(dof, 0.5 + 0.5 * level))
+    return t_quantile(0.5 + 0.5 * level, float(dof))
 
 
 def spread(
@@ -140,12 +141,17 @@ def _refit(
     scale: float,
     weights: Array | None = None,
 ) -> Array:
-    return minimize(
-        form,
-        tables,
-        np.repeat(theta[None], len(tables), axis=0),
-        scale=scale,
-        weights=weights,
-        max_iterations=40,
-        tolerance=_DRAW_TOLERANCE,
-    ).theta
+    found = np.empty((len(tables), len(theta)))
+    count = max(16, _TOGETHER // (tables.shape[1] * len(theta)))
+    for first in range(0, len(tables), count):
+        batch = tables[first : first + count]
+        found[first : first + count] = minimize(
+            form,
+            batch,
+            np.repeat(theta[None], len(batch), axis=0),
+            scale=scale,
+            weights=weights,
+            max_iterations=40,
+            tolerance=_DRAW_TOLERANCE,
+        ).theta
+    return found
