@@ -12,7 +12,6 @@ import tensorflow as tf
 from components import strategy as strategies
 from components.cross_entropy import Scorer, SentenceLosses, TestSet
 from components.train.config import Config
-from models.nmt.loss import token_cross_entropy
 from models.nmt.optimizer import Adafactor, InverseSquareRoot
 from models.nmt.sizes import ParameterCount, Shape
 from models.nmt.transformer import Transformer
@@ -123,10 +122,10 @@ class Program:
         tokens = context.all_reduce(tf.distribute.ReduceOp.SUM, tokens)
         variables = self.model.trainable_variables
         with tf.GradientTape() as tape:
-            logits = self.model(
-                source, source_segments, target, target_segments, training=True
+            token_losses = self.model.token_losses(
+                source, source_segments, target, target_segments
             )
-            nats = tf.reduce_sum(token_cross_entropy(logits, target) * mask, (1, 2))
+            nats = tf.reduce_sum(token_losses * mask, (1, 2))
             losses = nats / tf.maximum(tokens, 1.0)
             # Each loss depends on its own model only, so the gradient of the sum
             # holds every model's own gradient.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import keras
 from keras import ops
 
-from models.nmt.projection import Projection
+from models.nmt.projection import Projection, project_together
 from models.nmt.sizes import Shape
 
 MASKED = -1e9
@@ -61,27 +61,34 @@ class Attention(keras.layers.Layer):
         for layer in (self.query, self.key, self.value, self.output_projection):
             layer.build()
 
-    def call(self, x, memory, bias):
+    def call(self, x, bias, memory=None):
         """Attends from ``x`` to ``memory``.
 
         Args:
           x: ``[*lead, batch, Lq, d]``.
-          memory: ``[*lead, batch, Lk, d]``; ``x`` itself for self-attention.
           bias: Added to the scores, broadcast to ``[*lead, batch, heads, Lq, Lk]``.
+          memory: ``[*lead, batch, Lk, d]``; by default ``x``: self-attention.
 
         Returns:
           ``[*lead, batch, Lq, d]``.
         """
-        keys, values = self.project_memory(memory)
-        return self.attend(x, keys, values, bias)
+        if memory is None:
+            queries, keys, values = self._project(x, self.query, self.key, self.value)
+        else:
+            (queries,) = self._project(x, self.query)
+            keys, values = self.project_memory(memory)
+        return self._mix(queries, keys, values, bias)
 
     def project_memory(self, memory):
         """Keys and values, each ``[*lead, batch, heads, Lk, head_dim]``."""
-        return self._split(self.key(memory)), self._split(self.value(memory))
+        return self._project(memory, self.key, self.value)
 
     def attend(self, x, keys, values, bias):
         """Attention from ``x`` to keys and values that are already projected."""
-        queries = self._split(self.query(x))
+        (queries,) = self._project(x, self.query)
+        return self._mix(queries, keys, values, bias)
+
+    def _mix(self, queries, keys, values, bias):
         scores = ops.matmul(queries, ops.swapaxes(keys, -1, -2))
         # Keras casts a layer's inputs, the bias too; the softmax stays in float32.
         scores = ops.cast(scores, "float32") + ops.cast(bias, "float32")
@@ -91,8 +98,20 @@ class Attention(keras.layers.Layer):
         merged = ops.reshape(mixed, (*self.lead, *middle, self.heads * self.head_dim))
         return self.output_projection(merged)
 
-    def _split(self, x):
-        """``[*lead, batch, L, inner] -> [*lead, batch, heads, L, head_dim]``."""
+    def _project(self, x, *projections: Projection):
+        """Several projections of ``x`` as one product, split into heads.
+
+        Args:
+          x: ``[*lead, batch, L, d]``.
+
+        Returns:
+          For each projection ``[*lead, batch, heads, L, head_dim]``.
+        """
+        projected = project_together(x, projections)
         middle = ops.shape(x)[len(self.lead) : -1]
-        x = ops.reshape(x, (*self.lead, *middle, self.heads, self.head_dim))
-        return ops.swapaxes(x, -2, -3)
+        parts = (len(projections), self.heads, self.head_dim)
+        projected = ops.reshape(projected, (*self.lead, *middle, *parts))
+        # [*lead, batch, L, part, head, dim] -> [part, *lead, batch, head, L, dim]
+        *front, length, part, head, dim = range(len(self.lead) + 5)
+        projected = ops.transpose(projected, (part, *front, head, length, dim))
+        return ops.unstack(projected, len(projections), axis=0)

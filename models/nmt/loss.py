@@ -1,6 +1,8 @@
-"""Per-token cross-entropy in nats, as sums and counts."""
+"""Per-token cross-entropy in nats, from logits or straight from the decoder."""
 
 from __future__ import annotations
+
+import math
 
 from keras import ops
 
@@ -21,3 +23,68 @@ def token_cross_entropy(logits, target_ids):
     normaliser = ops.log(ops.sum(ops.exp(shifted), axis=-1))
     chosen = ops.take_along_axis(shifted, ops.expand_dims(target_ids, -1), axis=-1)
     return normaliser - ops.squeeze(chosen, -1)
+
+
+def projected_cross_entropy(x, kernel, target_ids):
+    """`token_cross_entropy` of ``x @ kernel``, with a gradient of its own.
+
+    With tiny models most of a step goes into passes over the logits, which are far
+    larger than anything else. Automatic differentiation makes a dozen of them, one
+    of which scatters into an array of the logits' size. Written by hand, the
+    probabilities are never normalised (the factor goes to the narrow side of each
+    product) and the scatter has the size of ``x``.
+
+    Args:
+      x: ``[*lead, batch, length, d]``, the decoder's normed output.
+      kernel: ``[*lead, d, vocabulary]`` in the same dtype.
+      target_ids: int ``[*lead, batch, length]``.
+
+    Returns:
+      float32 ``[*lead, batch, length]``, nats.
+    """
+    d, vocabulary = kernel.shape[-2:]
+    stack = math.prod(kernel.shape[:-2])
+    flat_kernel = ops.reshape(kernel, (stack, d, vocabulary))
+    rows = ops.reshape(x, (stack, -1, d))
+    targets = ops.reshape(target_ids, (stack, -1))
+    losses = _rows_cross_entropy(rows, flat_kernel, targets)
+    return ops.reshape(losses, ops.shape(target_ids))
+
+
+def _rows_cross_entropy(rows, kernel, targets):
+    """``[stack, rows, d]``, ``[stack, d, v]``, ``[stack, rows]`` -> nats."""
+    stack, d, vocabulary = kernel.shape
+    first = ops.arange(stack, dtype=targets.dtype) * vocabulary
+    cells = ops.reshape(targets + ops.expand_dims(first, -1), (-1,))
+
+    @ops.custom_gradient
+    def cross_entropy(rows, kernel):
+        dtype = rows.dtype
+        logits = ops.cast(ops.matmul(rows, kernel), "float32")
+        by_target = ops.reshape(ops.swapaxes(kernel, -1, -2), (-1, d))
+        wanted = ops.reshape(ops.take(by_target, cells, axis=0), ops.shape(rows))
+        top = ops.max(logits, axis=-1, keepdims=True)
+        exponentials = ops.exp(logits - top)
+        total = ops.sum(exponentials, axis=-1, keepdims=True)
+        products = ops.cast(rows, "float32") * ops.cast(wanted, "float32")
+        chosen = ops.sum(products, axis=-1, keepdims=True)
+        nats = ops.squeeze(ops.log(total) + top - chosen, -1)
+        exponentials = ops.cast(exponentials, dtype)
+
+        def gradient(*upstream):
+            # Backends differ in how they hand over a single upstream gradient.
+            weight = ops.expand_dims(upstream[0], -1)
+            share = ops.cast(weight / total, dtype)
+            weight = ops.cast(weight, dtype)
+            expected = ops.matmul(exponentials, ops.swapaxes(kernel, -1, -2))
+            to_rows = expected * share - wanted * weight
+            to_kernel = ops.matmul(ops.swapaxes(rows * share, -1, -2), exponentials)
+            seen = ops.segment_sum(
+                ops.reshape(rows * weight, (-1, d)), cells, stack * vocabulary
+            )
+            seen = ops.reshape(seen, (stack, vocabulary, d))
+            return to_rows, to_kernel - ops.swapaxes(seen, -1, -2)
+
+        return nats, gradient
+
+    return cross_entropy(rows, kernel)

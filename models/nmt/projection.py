@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import keras
 from keras import ops
 
@@ -42,6 +44,19 @@ class Projection(keras.layers.Layer):
     def call(self, x):
         """``[*lead, ..., inputs] -> [*lead, ..., outputs]``."""
         return project(x, ops.cast(self.kernel, self.compute_dtype))
+
+
+def project_together(x, projections: Sequence[Projection]):
+    """The outputs of several projections of ``x`` side by side, as one product.
+
+    Wide products run nearer to the machine's peak than narrow ones, and with small
+    models there are fewer operations to launch.
+    """
+    if len(projections) == 1:
+        return projections[0](x)
+    kernels = [projection.kernel for projection in projections]
+    dtype = projections[0].compute_dtype
+    return project(x, ops.cast(ops.concatenate(kernels, axis=-1), dtype))
 
 
 class RMSNorm(keras.layers.Layer):

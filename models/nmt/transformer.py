@@ -19,6 +19,7 @@ from keras import ops
 
 from models.nmt.attention import Attention, segment_mask
 from models.nmt.feedforward import FeedForward
+from models.nmt.loss import projected_cross_entropy
 from models.nmt.projection import Projection, RMSNorm
 from models.nmt.relative_bias import RelativeBias
 from models.nmt.sizes import ParameterCount, Shape
@@ -85,8 +86,7 @@ class EncoderLayer(keras.layers.Layer):
 
     def call(self, x, bias):
         """``x``: ``[*lead, batch, length, d]``; ``bias`` as in `Attention`."""
-        normed = self.attention_norm(x)
-        x = x + self.attention(normed, normed, bias)
+        x = x + self.attention(self.attention_norm(x), bias)
         return x + self.feedforward(self.feedforward_norm(x))
 
 
@@ -108,9 +108,8 @@ class DecoderLayer(keras.layers.Layer):
 
     def call(self, x, bias, encoded, cross_bias):
         """``x``: ``[*lead, batch, Lt, d]``, ``encoded``: ``[*lead, batch, Ls, d]``."""
-        normed = self.attention_norm(x)
-        x = x + self.attention(normed, normed, bias)
-        x = x + self.cross_attention(self.cross_norm(x), encoded, cross_bias)
+        x = x + self.attention(self.attention_norm(x), bias)
+        x = x + self.cross_attention(self.cross_norm(x), cross_bias, encoded)
         return x + self.feedforward(self.feedforward_norm(x))
 
 
@@ -214,6 +213,22 @@ class Transformer(keras.Model):
         Returns:
           Logits ``[*lead, batch, Lt, vocabulary]``.
         """
+        fields = (source_ids, source_segments, target_ids, target_segments)
+        return self.softmax(self.decode(*fields))
+
+    def token_losses(self, source_ids, source_segments, target_ids, target_segments):
+        """Nats of each target token, float32 ``[*lead, batch, Lt]``.
+
+        The arguments are those of `call`. The same as the cross-entropy of the
+        logits, and about twice as fast to differentiate.
+        """
+        fields = (source_ids, source_segments, target_ids, target_segments)
+        x = self.decode(*fields)
+        kernel = ops.cast(self.softmax.kernel, self.compute_dtype)
+        return projected_cross_entropy(x, kernel, target_ids)
+
+    def decode(self, source_ids, source_segments, target_ids, target_segments):
+        """The decoder's normed output, ``[*lead, batch, Lt, d]``."""
         encoded = self.encode(source_ids, source_segments)
         length = target_ids.shape[-1]
         bias = self.decoder_bias.between(length, length) + segment_mask(
@@ -223,7 +238,7 @@ class Transformer(keras.Model):
         x = self.embedding(shift_right(target_ids, target_segments))
         for layer in self.decoder_layers:
             x = layer(x, bias, encoded, cross_bias)
-        return self.softmax(self.decoder_norm(x))
+        return self.decoder_norm(x)
 
     def count_parameters(self) -> ParameterCount:
         """Counts the variables that exist (one model of the stack)."""
