@@ -55,7 +55,9 @@ class SyntheticConfig:
       genders: Genders of target nouns.
       zipf: Exponent of the word frequencies, ``rank ** -zipf``.
       spectrum: Exponent of the importance of a noun's features.
-      sharpness: How strongly a noun prefers some words over others; 0: not at all.
+      sharpness: How strongly a noun prefers some particles over others; 0: not at
+        all.
+      context: The same for the translations of a verb, adjective or preposition.
       similarity: Share that target languages have in common, in [0, 1].
     """
 
@@ -73,6 +75,7 @@ class SyntheticConfig:
     zipf: float = 0.5
     spectrum: float = 0.3
     sharpness: float = 2.6
+    context: float = 0.8
     similarity: float = 0.5
 
     def __post_init__(self) -> None:

@@ -39,6 +39,7 @@ class Lexicon:
     zipf: float
     spectrum: float
     sharpness: float
+    context: float
     similarity: float
 
 
@@ -180,18 +181,17 @@ class Settings:
 class TargetLanguage:
     """Translates meanings, with the exact probability of each translation."""
 
-    def __init__(self, settings: Settings, sharpness: float):
+    def __init__(self, settings: Settings, lexicon: Lexicon):
         self.settings = settings
 
-        def beside_nouns(candidates: Candidates) -> tuple[Choice, ...]:
-            return tuple(
-                candidates.beside(features, sharpness) for features in settings.features
-            )
+        def beside_nouns(words: Sequence[Candidates], sharpness: float):
+            nouns = settings.features
+            return [[word.beside(noun, sharpness) for noun in nouns] for word in words]
 
-        self._verbs = [beside_nouns(verb) for verb in settings.verbs]
-        self._adjectives = [beside_nouns(word) for word in settings.adjectives]
-        self._prepositions = [beside_nouns(word) for word in settings.prepositions]
-        self._particles = [beside_nouns(word) for word in settings.particles]
+        self._verbs = beside_nouns(settings.verbs, lexicon.context)
+        self._adjectives = beside_nouns(settings.adjectives, lexicon.context)
+        self._prepositions = beside_nouns(settings.prepositions, lexicon.context)
+        self._particles = beside_nouns(settings.particles, lexicon.sharpness)
 
     def translate(self, meaning: Meaning, rng: random.Random) -> tuple[str, float]:
         """A random translation and its ``-ln P(translation | source)``."""
@@ -278,7 +278,7 @@ def target_language(lexicon: Lexicon, name: str) -> TargetLanguage:
         field.name: mix(getattr(own, field.name), getattr(prototype, field.name))
         for field in dataclasses.fields(Settings)
     }
-    return TargetLanguage(Settings(**mixed), lexicon.sharpness)
+    return TargetLanguage(Settings(**mixed), lexicon)
 
 
 def _draw_settings(lexicon: Lexicon, name: str, taken: set[str]) -> Settings:

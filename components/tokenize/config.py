@@ -33,7 +33,7 @@ class Config:
     """
 
     vocabulary_size: int = 2000
-    model_type: Literal["unigram", "bpe"] = "unigram"
+    model_type: Literal["unigram", "bpe", "word"] = "unigram"
     character_coverage: float = 1.0
     byte_fallback: bool = False
     normalization: Literal["nfkc", "nmt_nfkc", "nfkc_cf", "identity"] = "nfkc"
