@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import gzip
 import io
+import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 SUFFIX = ".jsonl.gz"
 TRAIN = "train"
 IN_DOMAIN = "in_domain"
 _COMPRESSION_LEVEL = 3  # twice as fast as the default, a tenth larger
+_RECORDS_TOGETHER = 1024
 
 
 def shard_name(split: str, index: int, count: int, suffix: str = SUFFIX) -> str:
@@ -27,12 +29,18 @@ def shard_name(split: str, index: int, count: int, suffix: str = SUFFIX) -> str:
 
 def shard_bytes(records: Iterable[Mapping[str, Any]]) -> bytes:
     """The bytes of a shard that holds these records in this order."""
-    encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-    text = "".join(f"{encode(record)}\n" for record in records)
     packed = io.BytesIO()
-    with gzip.GzipFile("", "wb", _COMPRESSION_LEVEL, packed, mtime=0) as file:
-        file.write(text.encode())
+    write_records(packed, records)
     return packed.getvalue()
+
+
+def write_records(raw: BinaryIO, records: Iterable[Mapping[str, Any]]) -> None:
+    """Writes the bytes of a shard to a file as the records come."""
+    encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+    with gzip.GzipFile("", "wb", _COMPRESSION_LEVEL, raw, mtime=0) as file:
+        records = iter(records)
+        while together := list(itertools.islice(records, _RECORDS_TOGETHER)):
+            file.write("".join(f"{encode(r)}\n" for r in together).encode())
 
 
 def read_shard(path: Path | str) -> Iterator[dict[str, Any]]:

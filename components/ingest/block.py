@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 _FAST = 1
-_LINE_BITS = 44
+LINE_BITS = 44
 
 
 class Compressed:
@@ -103,7 +103,7 @@ class Block(Compressed):
     @property
     def places(self) -> np.ndarray:
         """Where each pair was read, uint64 [n]: file and line in one number."""
-        return self.files.astype(np.uint64) << np.uint64(_LINE_BITS) | self.lines
+        return self.files.astype(np.uint64) << np.uint64(LINE_BITS) | self.lines
 
     def take(self, index: np.ndarray) -> Block:
         """The pairs at these positions (int [m]) or where true (bool [n])."""

@@ -1,35 +1,43 @@
 """The Beam graph of ``ingest``.
 
-    inputs - Read - Clean -+- train pairs - Deduplicate -+- Separate - train shards
-                           |                             |     ^
-                           |                  candidates |     | test keys
-                           |                             v     |
-                           +- generated test pairs --- Choose -+- in_domain
-                           +- named test sets -----------------+- test sets
+    inputs - Read - Clean -+- train pairs -+---------------- Deduplicate -+- Separate - train shards
+                           |               +- Connect ------------^  |    |    ^
+                           |               +- claims - Settle -----^  |   |    | test keys
+                           |                              candidates |   |    |
+                           +- generated test pairs ----------------- Choose --+- in_domain
+                           +- named test sets --------------------------------+- test sets
                            +- rejected - dead letters (of every step)
 
-Blocks of pairs travel, not pairs. A bucket holds every pair of its sources, so
-one ``GroupByKey`` finds repeated pairs and repeated sources alike. Each sink
-counts what it wrote, and the step compares that with what was read.
-"""
+Text does not travel: the pairs of a batch go to a scratch file by bucket, and the
+graph groups references to its parts (`components.ingest.spill`). A bucket holds
+every pair of its sources, so one ``GroupByKey`` finds repeated pairs and repeated
+sources alike. Each sink counts what it wrote, and the step compares that with
+what was read.
+"""  # noqa: E501
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import heapq
+import itertools
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import apache_beam as beam
 from apache_beam import pvalue
+from apache_beam.io.filesystems import FileSystems
 
-from components.ingest.block import Block, Letters
+from components.ingest import card
 from components.ingest.config import Config
-from components.ingest.inputs import SyntheticInput, TextInput
+from components.ingest.layout import SCRATCH
 from components.ingest.sinks import Sinks, bucket, write_report
 from components.ingest.stages import (
     Choose,
     Clean,
+    Connect,
     Deduplicate,
     Read,
     Separate,
+    Settle,
     in_file_order,
     marks_of,
 )
@@ -37,10 +45,7 @@ from components.text_shards import IN_DOMAIN, TRAIN
 
 
 def build(
-    pipeline: beam.Pipeline,
-    config: Config,
-    inputs: Sequence[TextInput] | Sequence[SyntheticInput],
-    output: str,
+    pipeline: beam.Pipeline, config: Config, inputs: Sequence[Any], output: str
 ) -> None:
     """Adds the whole step to a pipeline.
 
@@ -50,7 +55,8 @@ def build(
       inputs: What to read.
       output: Folder that the shards, dead letters and the report go to.
     """
-    sinks = Sinks(output, tuple(inputs), config.shards)
+    sinks = Sinks(output, tuple(inputs), config.shards, config.seed)
+    scratch = FileSystems.join(output, SCRATCH)
     tasks = sorted({entry.task for entry in inputs})
     buckets = [bucket(task, i) for task in tasks for i in range(config.shards)]
     read = (
@@ -59,15 +65,16 @@ def build(
         | "Spread" >> beam.Reshuffle()
         | "Read" >> beam.ParDo(Read(config)).with_outputs("problems", main="batches")
     )
-    cleaned = read.batches | "Clean" >> beam.ParDo(Clean(config)).with_outputs(
-        TRAIN, IN_DOMAIN, "named", "rejected", "counts"
-    )
-    unique = _deduplicate(pipeline, config, cleaned[TRAIN], buckets)
+    cleaned = read.batches | "Clean" >> beam.ParDo(
+        Clean(config, tasks, scratch)
+    ).with_outputs(TRAIN, IN_DOMAIN, "named", "claims", "rejected", "counts")
+    linked = pvalue.AsList(_connect(pipeline, config, cleaned[TRAIN], scratch))
+    unique = _deduplicate(pipeline, config, tasks, buckets, cleaned, linked)
     chosen = (
         (cleaned[IN_DOMAIN], unique.candidates)
         | "Candidates" >> beam.Flatten()
         | "By task" >> beam.GroupByKey()
-        | beam.ParDo(Choose(config)).with_outputs("tests", "rejected")
+        | beam.ParDo(Choose(config, scratch)).with_outputs("tests", "rejected")
     )
     named = (
         cleaned.named
@@ -75,46 +82,57 @@ def build(
         | "In file order" >> beam.MapTuple(in_file_order)
     )
     tests = (chosen.tests, named) | "Tests" >> beam.Flatten()
-    marks = pvalue.AsList(tests | "Mark" >> beam.Map(marks_of, config.seed))
-    separate = beam.ParDo(Separate(config), marks)
-    separated = unique.pairs | separate.with_outputs(TRAIN, "rejected")
-    counts = (
-        cleaned.counts,
-        tests | "Write tests" >> beam.MapTuple(sinks.test),
-        separated[TRAIN] | "Write train" >> beam.MapTuple(sinks.train),
-        _write_dead_letters(
-            pipeline,
-            sinks,
-            buckets,
-            (cleaned.rejected, unique.rejected, chosen.rejected, separated.rejected),
-        ),
-    ) | "Counts" >> beam.Flatten()
-    totals = counts | "Totals" >> beam.CombinePerKey(sum)
-    _ = (
-        pipeline
-        | "Output" >> beam.Create([output])
-        | "Report"
-        >> beam.Map(write_report, pvalue.AsList(totals), pvalue.AsList(read.problems))
+    marks = pvalue.AsList(tests | "Mark" >> beam.Map(marks_of, seed=config.seed))
+    separate = beam.ParDo(Separate(config, sinks, scratch), marks, linked)
+    separated = unique.fates | separate.with_outputs("written", "rejected")
+    rejected = cleaned.rejected, chosen.rejected, separated.rejected
+    written = (
+        tests | "Write tests" >> beam.FlatMapTuple(sinks.test),
+        separated.written,
+        _write_dead_letters(pipeline, sinks, buckets, rejected),
+    ) | "Written" >> beam.Flatten()
+    _report(pipeline, output, read.problems, cleaned.counts, written)
+
+
+def _connect(
+    pipeline: beam.Pipeline, config: Config, train: beam.PCollection, scratch: str
+) -> beam.PCollection:
+    """The components of the training text, or nothing where they do not count."""
+    if config.leak == "sentence" or config.source == "synthetic":
+        return pipeline | "No components" >> beam.Create([])
+    return (
+        train
+        | "All parts" >> beam.MapTuple(lambda bucket, ref: (None, ref))
+        | "Together" >> beam.GroupByKey()
+        | "Connect" >> beam.ParDo(Connect(scratch))
     )
 
 
 def _deduplicate(
     pipeline: beam.Pipeline,
     config: Config,
-    pairs: beam.PCollection,
+    tasks: Sequence[str],
     buckets: Sequence[str],
+    cleaned: pvalue.DoOutputsTuple,
+    linked: pvalue.AsList,
 ) -> pvalue.DoOutputsTuple:
     """Every bucket, also one without pairs, so that every shard is written."""
-    no_pairs = pipeline | "No pairs" >> beam.Create(
-        [(b, Block.empty()) for b in buckets]
-    )
+    parts = [
+        cleaned[TRAIN],
+        pipeline | "No pairs" >> beam.Create([(name, None) for name in buckets]),
+    ]
+    if config.duplicates.claimed:
+        lost = (
+            cleaned.claims
+            | "By group" >> beam.GroupByKey()
+            | "Settle" >> beam.ParDo(Settle(config, tasks))
+        )
+        parts.append(lost)
     return (
-        (pairs, no_pairs)
+        parts
         | "Pairs" >> beam.Flatten()
         | "By source" >> beam.GroupByKey()
-        | beam.ParDo(Deduplicate(config)).with_outputs(
-            "pairs", "candidates", "rejected"
-        )
+        | beam.ParDo(Deduplicate(config), linked).with_outputs("fates", "candidates")
     )
 
 
@@ -124,16 +142,43 @@ def _write_dead_letters(
     buckets: Sequence[str],
     rejected: Sequence[beam.PCollection],
 ) -> beam.PCollection:
-    """Dead letters of every step, by task and place; returns their counts."""
-    none = pipeline | "No letters" >> beam.Create([(b, Letters([])) for b in buckets])
-    letters = (
-        rejected
-        | "Rejected" >> beam.Flatten()
-        | "To buckets" >> beam.FlatMapTuple(sinks.dead_letter_buckets)
-    )
+    """Dead letters of every step, by task and place."""
+    none = pipeline | "No letters" >> beam.Create([(name, None) for name in buckets])
     return (
-        (letters, none)
+        (*rejected, none)
         | "Letters" >> beam.Flatten()
         | "By place" >> beam.GroupByKey()
         | "Write dead letters" >> beam.FlatMapTuple(sinks.dead_letters)
     )
+
+
+def _report(
+    pipeline: beam.Pipeline,
+    output: str,
+    problems: beam.PCollection,
+    counts: beam.PCollection,
+    written: beam.PCollection,
+) -> None:
+    told = written | "Tell apart" >> beam.Partition(_is_sample, 2)
+    totals = (counts, told[0]) | "Counts" >> beam.Flatten() | beam.CombinePerKey(sum)
+    samples = told[1] | "Samples" >> beam.CombinePerKey(_smallest)
+    _ = (
+        pipeline
+        | "Output" >> beam.Create([output])
+        | "Report"
+        >> beam.Map(
+            write_report,
+            pvalue.AsList(totals),
+            pvalue.AsList(samples),
+            pvalue.AsList(problems),
+        )
+    )
+
+
+def _is_sample(told: tuple[Any, int | list], partitions: int) -> int:
+    return int(isinstance(told[1], list))
+
+
+def _smallest(drawn: Iterable[list[tuple[int, str, str]]]) -> list:
+    """The sample that all parts together give."""
+    return heapq.nsmallest(card.SAMPLES, itertools.chain.from_iterable(drawn))

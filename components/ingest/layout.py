@@ -4,6 +4,9 @@ finished artifact starts no engine."""
 COUNTS = "counts.json"
 DEAD_LETTERS = "dead_letters"
 REPORT = "report.json"
+SCRATCH = ".scratch"
+CARD = "card.json"
+CARD_TEXT = "README.md"
 
 # What is counted beside the rules that reject.
 READ = "read"

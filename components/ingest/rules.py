@@ -142,7 +142,7 @@ class Rules:
     markup: Markup | None = Markup()
     repeated: Repeated | None = Repeated()
 
-    def active(self) -> tuple[tuple[str, Callable[[str, str], bool]], ...]:
+    def active(self, task: str) -> tuple[tuple[str, Callable[[str, str], bool]], ...]:
         """``(name, rejects)`` of every rule that is switched on, in order."""
         rules = ((f.name, getattr(self, f.name)) for f in dataclasses.fields(self))
         return tuple((name, rule.rejects) for name, rule in rules if rule is not None)

@@ -1,6 +1,7 @@
 """What ``ingest`` writes: shards, dead letters and the counts of both.
 
-Every sink returns counts of what it wrote, ``((task, split, what), n)``.
+Every sink yields counts of what it wrote, ``((task, split, what), n)``, and samples
+of it, ``((task, split, what), [(key, source, target), ...])``.
 """
 
 from __future__ import annotations
@@ -8,19 +9,19 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from apache_beam.io.filesystems import FileSystems
 
+from components.ingest import card, spill
 from components.ingest.block import Block, Letters, Rejected
-from components.ingest.inputs import SyntheticInput, TextInput
 from components.ingest.layout import ACCEPTED, DEAD_LETTERS, REPORT
-from components.text_shards import TRAIN, shard_bytes, shard_name
+from components.text_shards import TRAIN, shard_name, write_records
 
 Counted = tuple[tuple[str, str, str], int]
+Sampled = tuple[tuple[str, str, str], list[tuple[int, str, str]]]
 _LINES_TOGETHER = 1 << 16
 
 
@@ -32,58 +33,91 @@ class Sinks:
       output: The folder.
       inputs: What was read; dead letters name it.
       shards: Shards of training data, and of dead letters, of each task.
+      seed: Seed by which samples are drawn.
     """
 
     output: str
-    inputs: Sequence[TextInput] | Sequence[SyntheticInput]
+    inputs: Sequence[Any]
     shards: int
+    seed: int = 0
 
-    def train(self, key: str, block: Block) -> Counted:
-        """Writes one shard of training data: the pairs of one bucket."""
+    def train(
+        self, key: str, packed: spill.Packed, order: np.ndarray
+    ) -> Iterator[Counted | Sampled]:
+        """Writes one shard of training data: the pairs at these positions."""
         task, index = parse_bucket(key)
         name = shard_name(TRAIN, index, self.shards)
-        self._write(task, name, shard_bytes(_records(block)))
-        return (task, TRAIN, ACCEPTED), len(block)
+        self._write(task, name, _packed_records(packed, order))
+        yield (task, TRAIN, ACCEPTED), len(order)
+        yield from card.measure(task, TRAIN, packed, order)
+        first = packed.columns[spill.PAIR_KEYS, order[: card.SAMPLES]].tolist()
+        rows = packed.pairs(order[: card.SAMPLES])
+        drawn = [(k, s, t) for k, (_, s, t) in zip(first, rows, strict=True)]
+        yield (task, TRAIN, ACCEPTED), drawn
 
-    def test(self, key: str, block: Block) -> Counted:
+    def test(self, key: str, block: Block) -> Iterator[Counted | Sampled]:
         """Writes one test set, whole."""
         task, _, split = key.rpartition("/")
-        name = shard_name(split, 0, 1)
-        self._write(task, name, shard_bytes(_records(block)))
-        return (task, split, ACCEPTED), len(block)
+        self._write(task, shard_name(split, 0, 1), _records(block))
+        yield (task, split, ACCEPTED), len(block)
+        packed = spill.pack_block(block)
+        yield from card.measure(task, split, packed, np.arange(len(block)))
 
-    def dead_letters(self, key: str, parts: Iterable[Letters]) -> Iterator[Counted]:
+    def dead_letters(
+        self, key: str, refs: Iterable[spill.Ref | None]
+    ) -> Iterator[Counted | Sampled]:
         """Writes one shard of dead letters, in the order they were read."""
         task, index = parse_bucket(key)
-        letters = sorted(letter for part in parts for letter in part.pairs)
+        packed = spill.read(sorted(ref for ref in refs if ref is not None))
+        order = np.argsort(packed.columns[0]) if len(packed) else np.zeros(0, int)
         name = shard_name(task, index, self.shards)
-        records = (self._dead_letter(task, letter) for letter in letters)
-        self._write(DEAD_LETTERS, name, shard_bytes(records))
-        split_and_rule = Counter(
-            (self.inputs[letter.file].split, letter.rule) for letter in letters
-        )
-        for (split, rule), count in sorted(split_and_rule.items()):
-            yield (task, split, rule), count
+        self._write(DEAD_LETTERS, name, self._letters(task, packed, order))
+        found: dict[tuple[str, str], list[int]] = {}
+        files = spill.unplaced(packed.columns[0])[0].tolist()
+        for position in order.tolist():
+            reason = self.inputs[files[position]].split, packed.extras[position]
+            found.setdefault(reason, []).append(position)
+        for (split, rule), positions in sorted(found.items()):
+            yield (task, split, rule), len(positions)
+            yield (task, split, rule), card.draw(task, packed, positions, self.seed)
 
-    def dead_letter_buckets(
-        self, task: str, letters: Letters
-    ) -> Iterator[tuple[str, Letters]]:
-        """Sends dead letters to their shards."""
-        found: dict[int, list[Rejected]] = {}
-        for letter in letters.pairs:
-            index = (letter.file + letter.line // _LINES_TOGETHER) % self.shards
-            found.setdefault(index, []).append(letter)
-        for index, part in found.items():
-            yield bucket(task, index), Letters(part)
+    def _letters(
+        self, task: str, packed: spill.Packed, order: np.ndarray
+    ) -> Iterator[dict[str, Any]]:
+        files, lines = spill.unplaced(packed.columns[0])
+        for position, source, target in packed.pairs(order):
+            yield {
+                "task": task,
+                "file": self.inputs[files[position]].name,
+                "line": int(lines[position]),
+                "rule": packed.extras[position],
+                "source": source,
+                "target": target,
+            }
 
-    def _dead_letter(self, task: str, letter: Rejected) -> dict[str, Any]:
-        file = self.inputs[letter.file].name
-        return {"task": task, **letter._asdict(), "file": file}
-
-    def _write(self, folder: str, name: str, content: bytes) -> None:
+    def _write(
+        self, folder: str, name: str, records: Iterable[Mapping[str, Any]]
+    ) -> None:
         path = FileSystems.join(self.output, folder, name)
-        with FileSystems.create(path, compression_type="uncompressed") as file:
-            file.write(content)
+        with FileSystems.create(path, compression_type=spill.PLAIN) as file:
+            write_records(file, records)
+
+
+def dead_letter_bucket(files: np.ndarray, lines: np.ndarray, shards: int) -> np.ndarray:
+    """The shard that each dead letter goes to, int64 [n]."""
+    together = lines.astype(np.int64) // _LINES_TOGETHER
+    return (files.astype(np.int64) + together) % shards
+
+
+def dead_letter_buckets(
+    letters: Letters, shards: int
+) -> Iterator[tuple[int, list[Rejected]]]:
+    """Dead letters by the shard that they go to."""
+    found: dict[int, list[Rejected]] = {}
+    for letter in letters.pairs:
+        index = (letter.file + letter.line // _LINES_TOGETHER) % shards
+        found.setdefault(index, []).append(letter)
+    yield from found.items()
 
 
 def bucket(task: str, index: int) -> str:
@@ -98,16 +132,30 @@ def parse_bucket(key: str) -> tuple[str, int]:
 
 
 def write_report(
-    output: str, counts: Sequence[Counted], problems: Sequence[str]
+    output: str,
+    counts: Sequence[Counted],
+    samples: Sequence[Sampled],
+    problems: Sequence[str],
 ) -> None:
-    """Writes what the step checks when Beam has finished."""
+    """Writes what the step checks and tells when Beam has finished."""
     report = {
         "counts": sorted([*names, count] for names, count in counts),
-        "problems": sorted(problems),
+        "samples": sorted([*names, drawn] for names, drawn in samples),
+        "problems": sorted(set(problems)),
     }
     path = FileSystems.join(output, REPORT)
-    with FileSystems.create(path, compression_type="uncompressed") as file:
+    with FileSystems.create(path, compression_type=spill.PLAIN) as file:
         file.write(json.dumps(report).encode())
+
+
+def _packed_records(
+    packed: spill.Packed, order: np.ndarray
+) -> Iterator[dict[str, Any]]:
+    if packed.extras is not None:
+        yield from _records(spill.unpack_block(packed, order))
+        return
+    for _, source, target in packed.pairs(order):
+        yield {"source": source, "target": target}
 
 
 def _records(block: Block) -> Iterator[dict[str, Any]]:

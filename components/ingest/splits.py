@@ -1,32 +1,32 @@
 """Duplicates, the held-out test set, and what training may not share with it.
 
-Pure functions of blocks. Every choice is by key, never by position, so the
+Pure functions of keys. Every choice is by key, never by position, so the
 result does not depend on the order of files, lines or workers.
 """
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Sequence
+
 import numpy as np
 
-from components.ingest.block import Block
+from components.ingest.connected import ALONE, Connected
 
 
-def first_of_each_pair(block: Block) -> tuple[Block, Block]:
-    """Separates the pairs of a block from their repetitions.
+def repetitions(pair_keys: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """Which pairs repeat another one, bool [n]: of equal pairs the one that stands
+    first in the inputs stays.
 
     Args:
-      block: Pairs of one task in any order.
-
-    Returns:
-      One copy of each pair, in the order of the pair keys (an order as good as
-      random), and the other copies. The copy that stays is the one that stands
-      first in the inputs.
+      pair_keys: uint64 [n], keys of pairs of one task in any order.
+      places: uint64 [n], where each was read.
     """
-    order = np.lexsort((block.lines, block.files, block.pair_keys))
-    keys = block.pair_keys[order]
-    first = np.ones(len(keys), bool)
-    first[1:] = keys[1:] != keys[:-1]
-    return block.take(order[first]), block.take(order[~first])
+    order = np.lexsort((places, pair_keys))
+    keys = pair_keys[order]
+    repeated = np.zeros(len(keys), bool)
+    repeated[order[1:]] = keys[1:] == keys[:-1]
+    return repeated
 
 
 def bucket_of(source_keys: np.ndarray, buckets: int) -> np.ndarray:
@@ -38,28 +38,34 @@ def bucket_of(source_keys: np.ndarray, buckets: int) -> np.ndarray:
     return (source_keys % np.uint64(buckets)).astype(np.int64)
 
 
-def held_out_candidates(block: Block, sentences: int, share: float | None) -> Block:
+def candidates(
+    source_keys: np.ndarray,
+    pair_keys: np.ndarray,
+    sentences: int,
+    share: float | None,
+) -> np.ndarray:
     """The pairs that may become the test set: one for each source, the sources
     with the smallest keys.
 
     Args:
-      block: Pairs of one task, each once.
+      source_keys: uint64 [n].
+      pair_keys: uint64 [n], each once.
       sentences: How many to take at most.
       share: Where given, only sources whose key lies in the lowest ``share`` of
         all keys.
 
     Returns:
-      At most ``sentences`` pairs by rising source key; of several translations
-      of one source the one with the smallest pair key.
+      Positions of at most ``sentences`` pairs by rising source key; of several
+      translations of one source the one with the smallest pair key.
     """
-    order = np.lexsort((block.pair_keys, block.source_keys))
-    keys = block.source_keys[order]
+    order = np.lexsort((pair_keys, source_keys))
+    keys = source_keys[order]
     first = np.ones(len(keys), bool)
     first[1:] = keys[1:] != keys[:-1]
     order = order[first]
     if share is not None:
-        order = order[below(block.source_keys[order], share)]
-    return block.take(order[:sentences])
+        order = order[below(source_keys[order], share)]
+    return order[:sentences]
 
 
 def below(keys: np.ndarray, share: float) -> np.ndarray:
@@ -67,12 +73,41 @@ def below(keys: np.ndarray, share: float) -> np.ndarray:
     return keys < np.uint64(share * 2.0**64)
 
 
-def sharing_a_side(block: Block, test_keys: np.ndarray) -> np.ndarray:
-    """Whether the source or the target of each pair is in a test set, bool [n].
+@dataclasses.dataclass(frozen=True)
+class Guard:
+    """What training must not share with the test sets, of all tasks together.
+
+    Attributes:
+      keys: uint64 [m], rising: every sentence of every test set.
+      places: uint64 [k]: where the pairs stand that were taken out for them.
+      labels: int64 [j]: components with a test sentence, small enough to go whole.
+    """
+
+    keys: np.ndarray
+    places: np.ndarray
+    labels: np.ndarray
+
+
+def collect(
+    marks: Sequence[tuple[np.ndarray, np.ndarray]], linked: Connected, largest: int
+) -> Guard:
+    """Puts the marks of all test sets together.
 
     Args:
-      block: Pairs of one task.
-      test_keys: Keys of every source and target of every test set of every
-        task, uint64 [m].
+      marks: Keys and places of each test set.
+      linked: The components of the training text.
+      largest: Pairs of the largest component that goes whole.
     """
-    return np.isin(block.source_keys, test_keys) | np.isin(block.target_keys, test_keys)
+    keys = np.unique(np.concatenate([keys for keys, _ in marks]))
+    labels, sizes = linked.of(keys)
+    labels = np.unique(labels[(labels != ALONE) & (sizes <= largest)])
+    return Guard(keys, np.concatenate([places for _, places in marks]), labels)
+
+
+def leaking(
+    source_keys: np.ndarray, target_keys: np.ndarray, guard: Guard, linked: Connected
+) -> np.ndarray:
+    """Whether training on each pair would show a test sentence, bool [n]: one of
+    its sides is in a test set, or it belongs to the component of one."""
+    shared = np.isin(source_keys, guard.keys) | np.isin(target_keys, guard.keys)
+    return shared | np.isin(linked.of(source_keys)[0], guard.labels)

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 
 import apache_beam as beam
 import numpy as np
 from apache_beam import pvalue
 
-from components.ingest import splits
+from components.ingest import duplicates, spill, splits
 from components.ingest.batch import Batch
 from components.ingest.block import Block
 from components.ingest.cleaning import clean, rejections
 from components.ingest.config import Config
+from components.ingest.connected import Connected, connect
+from components.ingest.fates import TESTED, Fates
 from components.ingest.inputs import SyntheticInput, TextInput
 from components.ingest.keys import sentence_keys
 from components.ingest.layout import READ
 from components.ingest.lines import read_synthetic, read_text
-from components.ingest.sinks import bucket
+from components.ingest.sinks import (
+    Sinks,
+    bucket,
+    dead_letter_bucket,
+    dead_letter_buckets,
+    parse_bucket,
+)
 from components.text_shards import IN_DOMAIN, TRAIN
 from models.errors import UserError
 
@@ -44,52 +53,146 @@ class Read(beam.DoFn):
 
 
 class Clean(beam.DoFn):
-    """A batch to blocks by bucket; named test sets keep every pair with text."""
+    """A batch to parts of a scratch file by bucket; named test sets keep every pair
+    with text, and travel as they are.
 
-    def __init__(self, config: Config):
+    Args:
+      config: The step's configuration.
+      tasks: All tasks, in the order their numbers follow.
+      scratch: Folder of the scratch files.
+    """
+
+    def __init__(self, config: Config, tasks: Sequence[str], scratch: str):
         self._config = config
-        self._rules = config.rules.active()
+        self._tasks = list(tasks)
+        self._scratch = scratch
+
+    def start_bundle(self) -> None:
+        self._writer = spill.Writer(self._scratch)
+
+    def finish_bundle(self) -> None:
+        self._writer.close()
 
     def process(self, batch: Batch) -> Iterator[pvalue.TaggedOutput]:
         own = batch.split in (TRAIN, IN_DOMAIN)
-        block, rejected = clean(batch, self._rules if own else (), self._config.seed)
+        rules = self._config.rules.active(batch.task) if own else ()
+        block, letters = clean(batch, rules, self._config.seed)
         counted = (batch.task, batch.split, READ), len(batch.sources)
         yield pvalue.TaggedOutput("counts", counted)
-        if rejected.pairs:
-            yield pvalue.TaggedOutput("rejected", (batch.task, rejected))
+        for index, part in dead_letter_buckets(letters, self._config.shards):
+            ref = self._writer.write(spill.pack_letters(part))
+            yield pvalue.TaggedOutput("rejected", (bucket(batch.task, index), ref))
         if batch.split == IN_DOMAIN:
             yield pvalue.TaggedOutput(IN_DOMAIN, (batch.task, block))
         elif not own:
             key = f"{batch.task}/{batch.split}"
             yield pvalue.TaggedOutput("named", (key, block))
-        else:
-            buckets = splits.bucket_of(block.source_keys, self._config.shards)
-            for index in np.unique(buckets).tolist():
-                part = block.take(buckets == index)
-                yield pvalue.TaggedOutput(TRAIN, (bucket(batch.task, index), part))
+        elif len(block):
+            yield from self._train(batch.task, block)
+
+    def _train(self, task: str, block: Block) -> Iterator[pvalue.TaggedOutput]:
+        shards = self._config.shards
+        buckets = splits.bucket_of(block.source_keys, shards)
+        for index in np.unique(buckets).tolist():
+            part = spill.pack_block(block.take(buckets == index))
+            ref = self._writer.write(part)
+            yield pvalue.TaggedOutput(TRAIN, (bucket(task, index), ref))
+        if not self._config.duplicates.claimed:
+            return
+        homes = duplicates.home_of(self._tasks.index(task), buckets)
+        told = duplicates.claims(
+            block, homes, task, self._config.duplicates, self._config.seed
+        )
+        for columns in told:
+            where = splits.bucket_of(columns[duplicates.GROUP], shards)
+            for index in np.unique(where).tolist():
+                ref = self._writer.write(spill.bare(columns[:, where == index]))
+                yield pvalue.TaggedOutput("claims", ((len(columns), index), ref))
+
+
+class Settle(beam.DoFn):
+    """The claims of some groups to the pairs that lose, by their bucket."""
+
+    def __init__(self, config: Config, tasks: Sequence[str]):
+        self._config = config
+        self._tasks = list(tasks)
+
+    def process(
+        self, element: tuple[tuple[int, int], Iterable[spill.Ref]]
+    ) -> Iterator[tuple[str, duplicates.Drops]]:
+        (width, _), refs = element
+        columns = spill.read_columns(list(refs), width)
+        sketched = width > duplicates.HOME + 1
+        similarity = self._config.duplicates.similarity if sketched else None
+        lost = columns[:, duplicates.settle(columns, similarity)]
+        rule = duplicates.NEAR if sketched else duplicates.EQUIVALENT
+        for home in np.unique(lost[duplicates.HOME]).tolist():
+            places = lost[duplicates.PLACE, lost[duplicates.HOME] == home]
+            key = bucket(self._tasks[home >> 32], home & 0xFFFFFFFF)
+            yield key, duplicates.Drops(np.unique(places), rule)
+
+
+class Connect(beam.DoFn):
+    """All pairs to the components of their sentences, on disk."""
+
+    def __init__(self, scratch: str):
+        self._scratch = scratch
+
+    def process(self, element: tuple[None, Iterable[spill.Ref]]) -> Iterator[spill.Ref]:
+        _, refs = element
+        found = connect(*spill.read_columns(list(refs), 2))
+        writer = spill.Writer(self._scratch)
+        columns = np.empty((3, len(found.nodes)), np.uint64)
+        columns[:] = found.nodes, found.labels, found.sizes
+        yield writer.write(spill.bare(columns))
+        writer.close()
 
 
 class Deduplicate(beam.DoFn):
-    """A bucket's blocks to one block of distinct pairs and its test candidates."""
+    """A bucket's parts to what becomes of each pair, and to test candidates."""
 
     def __init__(self, config: Config):
         self._config = config
+        self._linked = Linked()
 
     def process(
-        self, element: tuple[str, Iterable[Block]]
+        self,
+        element: tuple[str, Iterable[spill.Ref | duplicates.Drops]],
+        linked: Sequence[spill.Ref],
     ) -> Iterator[pvalue.TaggedOutput]:
-        key, blocks = element
-        task = key.rpartition("/")[0]
-        pairs, repeated = splits.first_of_each_pair(Block.concatenate(list(blocks)))
-        yield pvalue.TaggedOutput("pairs", (key, pairs))
-        if len(repeated):
-            letters = rejections(repeated, "duplicate")
-            yield pvalue.TaggedOutput("rejected", (task, letters))
+        key, parts = element
+        parts = list(parts)
+        refs = sorted(part for part in parts if isinstance(part, spill.Ref))
+        keys = spill.read_columns(refs, 4)
+        fates = Fates.none(len(keys[0]))
+        repeated = splits.repetitions(keys[spill.PAIR_KEYS], keys[spill.PLACES])
+        fates.give("duplicate", repeated)
+        for part in parts:
+            if isinstance(part, duplicates.Drops):
+                fates.give(part.rule, np.isin(keys[spill.PLACES], part.places))
+        yield pvalue.TaggedOutput("fates", (key, refs, fates))
         if self._config.source == "text":
-            candidates = splits.held_out_candidates(
-                pairs, self._config.test_sentences, self._config.test_share
-            )
-            yield pvalue.TaggedOutput("candidates", (task, candidates))
+            connected = self._linked.load(linked)
+            block = self._candidates(refs, keys, fates, connected)
+            task = key.rpartition("/")[0]
+            yield pvalue.TaggedOutput("candidates", (task, block))
+
+    def _candidates(
+        self,
+        refs: Sequence[spill.Ref],
+        keys: np.ndarray,
+        fates: Fates,
+        connected: Connected,
+    ) -> Block:
+        sizes = connected.of(keys[spill.SOURCE_KEYS])[1]
+        there = np.flatnonzero(fates.open & (sizes <= self._config.largest_component))
+        chosen = splits.candidates(
+            keys[spill.SOURCE_KEYS, there],
+            keys[spill.PAIR_KEYS, there],
+            self._config.test_sentences,
+            self._config.test_share,
+        )
+        return spill.unpack_block(spill.read(refs), there[chosen])
 
 
 class Choose(beam.DoFn):
@@ -99,49 +202,100 @@ class Choose(beam.DoFn):
     generated for the test set and repeat a source go to the dead letters.
     """
 
-    def __init__(self, config: Config):
+    def __init__(self, config: Config, scratch: str):
         self._config = config
+        self._scratch = scratch
 
     def process(
         self, element: tuple[str, Iterable[Block]]
     ) -> Iterator[pvalue.TaggedOutput]:
         task, blocks = element
-        candidates = Block.concatenate(list(blocks))
+        block = Block.concatenate(list(blocks))
         limit, share = self._config.test_sentences, self._config.test_share
         if self._config.source == "synthetic":
-            limit, share = len(candidates), None
-        chosen = splits.held_out_candidates(candidates, limit, share)
-        yield pvalue.TaggedOutput("tests", (f"{task}/{IN_DOMAIN}", chosen))
+            limit, share = len(block), None
+        order = splits.candidates(block.source_keys, block.pair_keys, limit, share)
+        yield pvalue.TaggedOutput("tests", (f"{task}/{IN_DOMAIN}", block.take(order)))
         if self._config.source == "synthetic":
-            left = candidates.take(~np.isin(candidates.places, chosen.places))
-            letters = rejections(left, "repeated_source")
-            yield pvalue.TaggedOutput("rejected", (task, letters))
+            left = np.ones(len(block), bool)
+            left[order] = False
+            letters = rejections(block.take(left), "repeated_source")
+            writer = spill.Writer(self._scratch)
+            for index, part in dead_letter_buckets(letters, self._config.shards):
+                ref = writer.write(spill.pack_letters(part))
+                yield pvalue.TaggedOutput("rejected", (bucket(task, index), ref))
+            writer.close()
 
 
 class Separate(beam.DoFn):
-    """Takes what the test sets hold, and what shares a side with them, out of a
-    bucket of training pairs."""
+    """Takes what the test sets hold, and what would show it, out of a bucket of
+    training pairs, and writes the rest."""
 
-    def __init__(self, config: Config):
-        self._share = config.test_share
+    def __init__(self, config: Config, sinks: Sinks, scratch: str):
+        self._config = config
+        self._sinks = sinks
+        self._scratch = scratch
+        self._linked = Linked()
+
+    def start_bundle(self) -> None:
+        self._writer = spill.Writer(self._scratch)
+
+    def finish_bundle(self) -> None:
+        self._writer.close()
 
     def process(
-        self, element: tuple[str, Block], marks: Sequence[Marks]
+        self,
+        element: tuple[str, Sequence[spill.Ref], Fates],
+        marks: Sequence[Marks],
+        linked: Sequence[spill.Ref],
     ) -> Iterator[pvalue.TaggedOutput]:
-        key, block = element
-        task = key.rpartition("/")[0]
-        test_keys = np.concatenate([keys for keys, _ in marks])
-        test_places = np.concatenate([places for _, places in marks])
-        block = block.take(~np.isin(block.places, test_places))
-        shared = splits.sharing_a_side(block, test_keys)
-        held_out = np.zeros(len(block), bool)
-        if self._share is not None:
-            held_out = splits.below(block.source_keys, self._share) & ~shared
-        for rule, where in (("overlaps_test", shared), ("held_out", held_out)):
-            if where.any():
-                letters = rejections(block, rule, where)
-                yield pvalue.TaggedOutput("rejected", (task, letters))
-        yield pvalue.TaggedOutput(TRAIN, (key, block.take(~(shared | held_out))))
+        key, refs, fates = element
+        connected = self._linked.load(linked)
+        guard = splits.collect(marks, connected, self._config.largest_component)
+        packed = spill.read(refs)
+        columns, fates = packed.columns, fates.copy()
+        tested = np.isin(columns[spill.PLACES], guard.places)
+        fates.give(TESTED, tested)
+        ends = columns[spill.SOURCE_KEYS], columns[spill.TARGET_KEYS]
+        fates.give("overlaps_test", splits.leaking(*ends, guard, connected))
+        if self._config.test_share is not None:
+            below = splits.below(ends[0], self._config.test_share)
+            fates.give("held_out", below)
+        kept = np.flatnonzero(fates.open)
+        order = kept[np.argsort(columns[spill.PAIR_KEYS, kept])]
+        for counted in self._sinks.train(key, packed, order):
+            yield pvalue.TaggedOutput("written", counted)
+        yield from self._reject(key, packed, fates)
+
+    def _reject(
+        self, key: str, packed: spill.Packed, fates: Fates
+    ) -> Iterator[pvalue.TaggedOutput]:
+        task = parse_bucket(key)[0]
+        gone = np.flatnonzero(fates.rejected)
+        places = packed.columns[spill.PLACES, gone]
+        shelves = dead_letter_bucket(*spill.unplaced(places), self._config.shards)
+        for index in np.unique(shelves).tolist():
+            there = shelves == index
+            part = packed.take(gone[there], places[None, there])
+            rules = fates.rules(gone[there])
+            ref = self._writer.write(dataclasses.replace(part, extras=rules))
+            yield pvalue.TaggedOutput("rejected", (bucket(task, index), ref))
+
+
+class Linked:
+    """The components of the training text, read from disk once a worker."""
+
+    _ref: spill.Ref | None = None
+    _connected = Connected.none()
+
+    def load(self, refs: Sequence[spill.Ref]) -> Connected:
+        """The components that the one reference, if there is one, stands for."""
+        if refs and refs[0] != self._ref:
+            nodes, labels, sizes = spill.read_columns(refs, 3)
+            narrow = labels.astype(np.int32), sizes.astype(np.int32)
+            self._connected = Connected(nodes.copy(), *narrow)
+            self._ref = refs[0]
+        return self._connected
 
 
 def in_file_order(key: str, blocks: Iterable[Block]) -> tuple[str, Block]:

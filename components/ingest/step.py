@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 from components import beam_runner, manifest
 from components.ingest.config import Config
 from components.ingest.inputs import files_of, list_inputs
-from components.ingest.layout import ACCEPTED, COUNTS, READ, REPORT
+from components.ingest.layout import ACCEPTED, COUNTS, READ, REPORT, SCRATCH
 from components.manifest import Manifest
 from components.text_shards import IN_DOMAIN, TRAIN
 from models.errors import UserError
@@ -35,7 +36,9 @@ def run(
         report_path.unlink()
         if report["problems"]:
             raise UserError("; ".join(report["problems"]))
-        counts = summarise(report["counts"], tasks)
+        shutil.rmtree(directory / SCRATCH, ignore_errors=True)
+        told = [row for row in report["counts"] if ":" not in row[2]]
+        counts = summarise(told, tasks)
         check_counts(config, counts)
         text = json.dumps(counts, indent=1, ensure_ascii=False)
         manifest.write_atomically(directory / COUNTS, text + "\n")

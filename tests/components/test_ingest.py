@@ -3,90 +3,32 @@
 from __future__ import annotations
 
 import json
-import random
 from pathlib import Path
 
 import pytest
 
 from components import ingest
+from components.ingest import spill
 from components.ingest.batch import Batch
-from components.ingest.block import Letters, Rejected
+from components.ingest.block import Rejected
 from components.ingest.cleaning import clean
 from components.ingest.config import SyntheticConfig, TextTask, TextTestSet
-from components.ingest.inputs import TextInput
+from components.ingest.inputs import SyntheticInput
 from components.ingest.keys import comparable
-from components.ingest.rules import Rules, TooLong
 from components.ingest.sinks import Sinks
 from components.ingest.stages import in_file_order
 from components.text_shards import read_shard, split_shards, splits
 from models.errors import FieldError, UserError
-
-TASKS = ("en-de", "en-fr")
-
-
-def write(path: Path, lines: list[str]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-
-
-def a_corpus(base: Path, seed: int = 0) -> dict[str, int]:
-    """Two tasks whose sources overlap, with repeated sources and repeated pairs."""
-    rng = random.Random(seed)
-    words = [f"w{i}" for i in range(60)]
-    sources = [" ".join(rng.choices(words, k=rng.randint(2, 6))) for _ in range(400)]
-    read = {}
-    for task in TASKS:
-        language = task[-2:]
-        pairs = []
-        for source in rng.sample(sources, 300):
-            for _ in range(rng.choice([1, 1, 1, 2, 3])):
-                translated = [f"{language}{word[1:]}" for word in source.split()]
-                rng.shuffle(translated)
-                pairs.append((source, " ".join(translated)))
-        pairs += rng.sample(pairs, 25)
-        pairs += [(s.upper() + "!", f"{t}.") for s, t in rng.sample(pairs, 25)]
-        pairs += [("", "nothing"), ("far " * 40, "weit"), ("go", "x " * 40)]
-        rng.shuffle(pairs)
-        write(base / f"{task}.en", [source for source, _ in pairs])
-        write(base / f"{task}.xx", [target for _, target in pairs])
-        read[task] = len(pairs)
-    return read
-
-
-def a_config(**options) -> ingest.Config:
-    settings = {
-        "source": "text",
-        "text": {task: TextTask(f"{task}.en", f"{task}.xx") for task in TASKS},
-        "rules": Rules(too_long=TooLong(100)),
-        "test_sentences": 20,
-        "shards": 3,
-    }
-    return ingest.Config(**{**settings, **options})
-
-
-def pairs_of(output: Path, task: str, split: str) -> list[tuple[str, str]]:
-    return [
-        (record["source"], record["target"])
-        for path in split_shards(output / task, split)
-        for record in read_shard(path)
-    ]
-
-
-def dead_letters(output: Path, task: str) -> list[dict]:
-    paths = split_shards(output / "dead_letters", task)
-    return [record for path in paths for record in read_shard(path)]
-
-
-def all_bytes(output: Path) -> dict[str, bytes]:
-    return {
-        path.relative_to(output).as_posix(): path.read_bytes()
-        for path in sorted(output.rglob("*"))
-        if path.is_file() and path.name != "manifest.json"
-    }
-
-
-def sides(pairs: list[tuple[str, str]]) -> set[str]:
-    return set(comparable([text for pair in pairs for text in pair]))
+from tests.components.parallel_text import (
+    TASKS,
+    a_config,
+    a_corpus,
+    all_bytes,
+    dead_letters,
+    pairs_of,
+    sides,
+    write,
+)
 
 
 @pytest.fixture(scope="module")
@@ -270,16 +212,27 @@ def test_a_test_set_may_not_take_the_name_of_a_split():
 
 
 def test_sinks_do_not_depend_on_the_order_in_which_parts_arrive(tmp_path):
-    inputs = [TextInput("en-de", "news", Path("b"), Path("c"), f"{i}") for i in (0, 1)]
-    sinks = Sinks(str(tmp_path), inputs, 1)
-    parts = [
-        Letters([Rejected(1, 2, "empty", "", "x"), Rejected(0, 9, "copied", "y", "y")]),
-        Letters([Rejected(0, 3, "empty", "z", "")]),
+    inputs = [SyntheticInput("en-de", "news", 0), SyntheticInput("en-de", "news", 1)]
+    sinks = Sinks(str(tmp_path / "out"), inputs, 1)
+    writers = [spill.Writer(str(tmp_path)), spill.Writer(str(tmp_path))]
+    letters = [Rejected(1, 2, "empty", "", "x"), Rejected(0, 9, "copied", "y", "y")]
+    refs = [
+        writers[0].write(spill.pack_letters(letters)),
+        writers[1].write(spill.pack_letters([Rejected(0, 3, "empty", "z", "")])),
+        writers[0].write(spill.pack_letters([Rejected(0, 4, "copied", "é", "é")])),
     ]
-    counts = dict(sinks.dead_letters("en-de/00000", parts))
-    assert counts == {("en-de", "news", "empty"): 2, ("en-de", "news", "copied"): 1}
-    letters = dead_letters(tmp_path, "en-de")
-    assert [(x["file"], x["line"]) for x in letters] == [("0", 3), ("0", 9), ("1", 2)]
+    for writer in writers:
+        writer.close()
+    told = list(sinks.dead_letters("en-de/00000", [None, *refs]))
+    counts = dict(row for row in told if isinstance(row[1], int))
+    assert counts == {("en-de", "news", "empty"): 2, ("en-de", "news", "copied"): 2}
+    found = dead_letters(tmp_path / "out", "en-de")
+    assert [(x["file"], x["line"]) for x in found] == [
+        (inputs[file].name, line) for file, line in ((0, 3), (0, 4), (0, 9), (1, 2))
+    ]
+    samples = dict(row for row in told if isinstance(row[1], list))
+    drawn = samples["en-de", "news", "copied"]
+    assert sorted(source for _, source, _ in drawn) == ["y", "é"]
 
     batches = [
         Batch("en-de", "news", file, line, [f"{file} {line}"], ["x"])
