@@ -75,21 +75,40 @@ class TestSet:
         return int((self.sentence_ids >= 0).sum()) + len(self.long)
 
     def parts(self) -> dict[str, np.ndarray]:
-        """The whole, and its halves by original language.
-
-        Returns:
-          Origin -> which of the scored sentences belong to it, bool
-          ``[sentences]``. A test set of one origin has that one only; others have
-          ``mixed``, all of them, and ``source`` and ``target`` where there are any.
-        """
-        everything = np.ones(self.sentences, bool)
+        """The scored sentences and their halves, see `parts_by_origin`."""
         if not self.origins:
-            return {MIXED: everything}
-        own = np.array(self.origins)[self.numbers]
-        if len(set(own)) == 1:
-            return {str(own[0]): everything}
-        halves = {name: own == name for name in ("source", "target")}
-        return {MIXED: everything} | {n: m for n, m in halves.items() if m.any()}
+            return parts_by_origin((), self.sentences)
+        own = np.array(self.origins)[self.numbers].tolist()
+        return parts_by_origin(own, self.sentences)
+
+
+def parts_by_origin(origins: Sequence[str], sentences: int) -> dict[str, np.ndarray]:
+    """A test set and its halves by original language.
+
+    Example:
+      >>> parts = parts_by_origin(["source", "target", "target"], 3)
+      >>> {origin: part.tolist() for origin, part in parts.items()}
+      ... # doctest: +NORMALIZE_WHITESPACE
+      {'mixed': [True, True, True], 'source': [True, False, False],
+       'target': [False, True, True]}
+
+    Args:
+      origins: Of each sentence; empty when it is not known.
+      sentences: How many there are.
+
+    Returns:
+      Origin -> which sentences belong to it, bool ``[sentences]``. A test set of one
+      origin has that one only; others have ``mixed``, all of them, and ``source``
+      and ``target`` where there are any.
+    """
+    everything = np.ones(sentences, bool)
+    if not origins:
+        return {MIXED: everything}
+    own = np.array(origins)
+    if len(set(origins)) == 1:
+        return {origins[0]: everything}
+    halves = {name: own == name for name in ("source", "target")}
+    return {MIXED: everything} | {n: m for n, m in halves.items() if m.any()}
 
 
 def load_test_sets(tokens: Path, tasks: Sequence[str]) -> tuple[TestSet, ...]:

@@ -85,6 +85,8 @@ def _evaluate(context: Context) -> Manifest:
         train=context.place("train"),
         tokens=context.place("tokenize"),
         output=context.place("evaluate"),
+        ingest=context.place("ingest"),
+        base=context.root,
     )
 
 
@@ -116,7 +118,7 @@ STEPS = (
     Step("ingest", (), _ingest),
     Step("tokenize", ("ingest",), _tokenize),
     Step("train", ("tokenize",), _train),
-    Step("evaluate", ("tokenize", "train"), _evaluate),
+    Step("evaluate", ("ingest", "tokenize", "train"), _evaluate),
     Step("fit", ("evaluate",), _fit),
     Step("recommend", ("fit",), _recommend),
     Step("report", ("train", "evaluate", "fit", "recommend"), _report),

@@ -1,4 +1,5 @@
-"""evaluate: trained models -> the metrics table, one exact loss a test set."""
+"""evaluate: trained models -> the metrics table: exact losses, and on request
+translations and how good they are."""
 
 from __future__ import annotations
 
@@ -8,34 +9,60 @@ from components import manifest
 from components.evaluate.config import Config
 from components.manifest import Manifest
 from components.tensorflow_start import start_tensorflow
+from models.errors import UserError
 
 __all__ = ["Config", "run"]
 
 
-def run(config: Config, *, train: Path, tokens: Path, output: Path) -> Manifest:
+def run(
+    config: Config,
+    *,
+    train: Path,
+    tokens: Path,
+    output: Path,
+    ingest: Path | None = None,
+    base: Path = Path(),
+) -> Manifest:
     """Scores every trial of a sweep.
 
     Args:
       config: How.
       train: An artifact of ``train``.
       tokens: The artifact of ``tokenize`` that it was trained on.
-      output: ``metrics.csv``, ``irreducible.json`` and one file of sentence losses
-        a trial go here.
+      output: ``metrics.csv``, ``irreducible.json``, one file of sentence losses a
+        trial and, with ``config.quality``, ``quality.json`` and the translations of
+        every trial go here.
+      ingest: The artifact of ``ingest`` with the text of the test sets; only read
+        with ``config.quality``.
+      base: Folder that paths in the configuration start from.
 
     Returns:
       The manifest of the artifact.
+
+    Raises:
+      UserError: The models were trained on other tokens, or a test set is missing.
     """
+    inputs = {"train": train, "tokens": tokens}
+    if config.quality is not None:
+        if ingest is None:
+            raise UserError("evaluate.quality: needs the text that ingest wrote")
+        inputs["ingest"] = ingest
 
     def make(directory: Path) -> dict[str, int]:
         start_tensorflow()
+        from components.evaluate.artifacts import Artifacts
         from components.evaluate.step import evaluate_all
 
-        return evaluate_all(config, train=train, tokens=tokens, directory=directory)
+        places = Artifacts(
+            train=train,
+            tokens=tokens,
+            ingest=ingest,
+            directory=directory,
+            kept=output.with_name(f".{output.name}.translations"),
+            base=base,
+        )
+        return evaluate_all(config, places)
 
     return manifest.complete(
-        "evaluate",
-        output,
-        config=config,
-        inputs={"train": train, "tokens": tokens},
-        make=make,
+        "evaluate", output, config=config, inputs=inputs, make=make
     )

@@ -13,7 +13,11 @@ import numpy as np
 
 from components import checkpoints, manifest, metrics_table
 from components.cross_entropy import Scorer, SentenceLosses, TestSet, load_test_sets
+from components.evaluate import quality
+from components.evaluate.artifacts import Artifacts
 from components.evaluate.config import Config
+from components.evaluate.layout import IRREDUCIBLE, SENTENCES
+from components.evaluate.trained import check_size, check_vocabulary
 from components.metrics_table import Row
 from components.tokenize.reader import load_index
 from components.train.layout import CURVE, WEIGHTS, load_record
@@ -24,28 +28,29 @@ from models.nmt.transformer import Transformer
 
 log = logging.getLogger(__name__)
 
-IRREDUCIBLE = "irreducible.json"
-SENTENCES = "sentences"
 # The trainer measured the same weights: more than rounding apart means that one of
 # the two is wrong.
 _TOLERANCE = 1e-4
 
 
-def evaluate_all(
-    config: Config, *, train: Path, tokens: Path, directory: Path
-) -> dict[str, int]:
-    """Fills ``directory``; returns counts for the manifest."""
+def evaluate_all(config: Config, places: Artifacts) -> dict[str, int]:
+    """Fills the artifact; returns counts for the manifest."""
+    train, tokens = places.train, places.tokens
+    sweep = manifest.load(train)
+    check_vocabulary(train, sweep.inputs["tokens"], tokens)
     index = load_index(tokens)
-    tasks = tuple(index["tasks"])
-    test_sets = load_test_sets(tokens, tasks)
-    trials = manifest.load(train).config["trials"]
+    test_sets = load_test_sets(tokens, tuple(index["tasks"]))
+    trials = sweep.config["trials"]
     rows: list[Row] = []
     for names in _stacks(config, train, trials):
-        rows += _evaluate_stack(train, names, test_sets, index, directory)
+        rows += _evaluate_stack(train, names, test_sets, index, places.directory)
     rows.sort(key=lambda row: trials.index(row.trial))
-    metrics_table.write(directory / metrics_table.FILE_NAME, rows)
+    if config.quality is not None:
+        found = quality.measure(config.quality, places, trials)
+        rows = [quality.with_quality(row, found) for row in rows]
+    metrics_table.write(places.directory / metrics_table.FILE_NAME, rows)
     text = json.dumps(irreducible_losses(index), indent=1)
-    manifest.write_atomically(directory / IRREDUCIBLE, text + "\n")
+    manifest.write_atomically(places.directory / IRREDUCIBLE, text + "\n")
     failed = sum(load_record(train / name)["status"] == "failed" for name in trials)
     return {"trials": len(trials), "failed": failed, "rows": len(rows)}
 
@@ -134,11 +139,7 @@ def load_stack(paths: Sequence[Path], index: dict) -> Transformer:
     """
     arrays, records = zip(*(checkpoints.load(path) for path in paths), strict=True)
     for path, record in zip(paths, records, strict=True):
-        if record["vocabulary_size"] != index["vocabulary_size"]:
-            raise UserError(
-                f"{path}: made with a vocabulary of {record['vocabulary_size']}, the "
-                f"tokens have {index['vocabulary_size']}; train again"
-            )
+        check_size(path, record["vocabulary_size"], index["vocabulary_size"])
     shape = get_shape(records[0]["size"])
     model = Transformer(shape, index["vocabulary_size"], stack=len(paths))
     model.build()

@@ -1,0 +1,269 @@
+"""Are two trials different? Paired bootstrap over the sentences of a test set.
+
+Resampling the sentences of both trials together (Koehn 2004) takes out what makes a
+sentence easy or hard for all of them, so that differences far smaller than the spread
+of a loss over sentences can be told from chance. It says nothing about the chance in
+training: for that, compare seeds.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from components import checkpoints
+from components.evaluate import hypotheses
+from components.evaluate.layout import QUALITY, SENTENCES
+from components.test_sets import parts_by_origin
+from models.errors import UserError
+
+_TOGETHER = 200  # resamples in memory at a time
+_BY_SENTENCE = ("bleurt", "comet")
+
+
+@dataclasses.dataclass(frozen=True)
+class Difference:
+    """A trial against the baseline on one part of one test set.
+
+    Attributes:
+      task, test_set, origin: Where.
+      metric: ``loss`` or a metric of quality.
+      baseline, trial: Names.
+      baseline_value, value: Their scores.
+      low, high: 95 % interval of ``value - baseline_value``; ``None`` where the test
+        gives none.
+      p_value: How likely a difference at least as large is by the choice of
+        sentences alone.
+      signature: What the test was made with.
+    """
+
+    task: str
+    test_set: str
+    origin: str
+    metric: str
+    baseline: str
+    trial: str
+    baseline_value: float
+    value: float
+    low: float | None
+    high: float | None
+    p_value: float
+    signature: str
+
+    @property
+    def difference(self) -> float:
+        """``value - baseline_value``."""
+        return self.value - self.baseline_value
+
+
+def compare(
+    evaluated: Path,
+    trials: Sequence[str],
+    *,
+    task: str | None = None,
+    test_set: str | None = None,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> list[Difference]:
+    """Compares trials with the first of them.
+
+    Args:
+      evaluated: An artifact of ``evaluate``.
+      trials: Two or more, the baseline first.
+      task, test_set: Only these, where given.
+      resamples: Of the sentences.
+      seed: Of the resamples.
+
+    Raises:
+      UserError: A trial has no sentence losses here, or nothing is left to compare.
+    """
+    losses = {name: _losses(evaluated, name) for name in trials}
+    if len(losses) < 2:
+        raise UserError("compare: expected two trials or more, the baseline first")
+    labels = [
+        label
+        for label in losses[trials[0]]
+        if task in (None, label.partition("/")[0])
+        and test_set in (None, label.partition("/")[2])
+    ]
+    if not labels:
+        known = ", ".join(losses[trials[0]])
+        raise UserError(f"compare: nothing measured of {task} {test_set}; {known} is")
+    found = []
+    for label in labels:
+        found += _compare_losses(label, losses, resamples, seed)
+        found += _compare_quality(evaluated, label, trials, resamples, seed)
+    return found
+
+
+def paired_bootstrap(
+    sums: np.ndarray, weights: np.ndarray, *, resamples: int, seed: int
+) -> tuple[float, float, float]:
+    """Interval and p-value of a difference of two weighted means.
+
+    Args:
+      sums: Difference of the two systems on each sentence, float ``[sentences]``.
+      weights: What the sums are divided by in total, ``[sentences]``: tokens, or 1.
+      resamples: How often the sentences are drawn anew, with replacement.
+      seed: Of the draws.
+
+    Returns:
+      The 2.5 % and 97.5 % points of the difference, and twice the share of resamples
+      on the other side of 0 than most (the observed sample counts as one of them).
+    """
+    rng = np.random.default_rng(seed)
+    count = len(sums)
+    drawn = []
+    for first in range(0, resamples, _TOGETHER):
+        size = (min(_TOGETHER, resamples - first), count)
+        chosen = rng.integers(0, count, size)
+        drawn.append(sums[chosen].sum(axis=1) / weights[chosen].sum(axis=1))
+    found = np.concatenate(drawn)
+    low, high = np.quantile(found, (0.025, 0.975))
+    smaller = min((found <= 0).sum(), (found >= 0).sum())
+    p_value = min(1.0, 2 * (smaller + 1) / (resamples + 1))
+    return float(low), float(high), float(p_value)
+
+
+def _losses(evaluated: Path, trial: str) -> dict[str, dict[str, np.ndarray]]:
+    """``task/test_set`` -> nats, tokens, numbers and, where known, origins."""
+    path = evaluated / SENTENCES / f"{trial}.npz"
+    if not path.is_file():
+        known = sorted(one.stem for one in (evaluated / SENTENCES).glob("*.npz"))
+        shown = ", ".join(known[:5]) + (", ..." if len(known) > 5 else "")
+        raise UserError(
+            f"{evaluated}: no sentence losses of {trial}; there are {shown or 'none'}"
+        )
+    arrays, _ = checkpoints.load(path)
+    found: dict[str, dict[str, np.ndarray]] = {}
+    for name, array in arrays.items():
+        label, _, kind = name.rpartition("/")
+        found.setdefault(label, {})[kind] = array
+    return found
+
+
+def _compare_losses(
+    label: str,
+    losses: Mapping[str, Mapping[str, Mapping[str, np.ndarray]]],
+    resamples: int,
+    seed: int,
+) -> Iterator[Difference]:
+    (baseline, first), *others = ((name, own[label]) for name, own in losses.items())
+    tokens = first["tokens"]
+    origins = [str(origin) for origin in first.get("origins", ())]
+    for origin, own in parts_by_origin(origins, len(tokens)).items():
+        total = tokens[own].sum()
+        for name, other in others:
+            if not np.array_equal(other["tokens"], tokens):
+                raise UserError(
+                    f"compare {label}: {baseline} and {name} were not measured on the "
+                    "same sentences; evaluate again"
+                )
+            change = (other["nats"] - first["nats"])[own]
+            low, high, p_value = paired_bootstrap(
+                change, tokens[own], resamples=resamples, seed=seed
+            )
+            task, _, test_set = label.partition("/")
+            yield Difference(
+                task, test_set, origin, "loss", baseline, name,
+                float(first["nats"][own].sum() / total),
+                float(other["nats"][own].sum() / total),
+                low, high, p_value, f"bs:{resamples}|seed:{seed}",
+            )  # fmt: skip
+
+
+def _compare_quality(
+    evaluated: Path, label: str, trials: Sequence[str], resamples: int, seed: int
+) -> Iterator[Difference]:
+    """Where every one of the trials has translated the test set."""
+    task, _, test_set = label.partition("/")
+    paths = [hypotheses.file_of(evaluated, name, task, test_set) for name in trials]
+    if not all(path.is_file() for path in paths):
+        return
+    tables = {
+        name: hypotheses.read(path) for name, path in zip(trials, paths, strict=True)
+    }
+    first = tables[trials[0]]
+    origins = [row["origin"] for row in first if row.get("origin")]
+    record = json.loads((evaluated / QUALITY).read_text(encoding="utf-8"))
+    for origin, own in parts_by_origin(origins, len(first)).items():
+        places = np.flatnonzero(own).tolist()
+        parts = {name: [rows[i] for i in places] for name, rows in tables.items()}
+        for metric in record["metrics"]:
+            test = _test_means if metric in _BY_SENTENCE else _test_overlap
+            for found in test(metric, parts, task, resamples, seed):
+                yield Difference(
+                    task=task, test_set=test_set, origin=origin, metric=metric,
+                    baseline=trials[0], **found,
+                )  # fmt: skip
+
+
+def _test_means(
+    metric: str,
+    parts: Mapping[str, Sequence[Mapping[str, str]]],
+    task: str,
+    resamples: int,
+    seed: int,
+) -> Iterator[dict[str, Any]]:
+    """Metrics whose corpus score is the mean over sentences."""
+    scores = {
+        name: np.array([float(row[metric]) for row in rows])
+        for name, rows in parts.items()
+    }
+    (_, first), *others = scores.items()
+    for name, other in others:
+        low, high, p_value = paired_bootstrap(
+            other - first, np.ones(len(first)), resamples=resamples, seed=seed
+        )
+        yield {
+            "trial": name,
+            "baseline_value": float(first.mean()),
+            "value": float(other.mean()),
+            "low": low,
+            "high": high,
+            "p_value": p_value,
+            "signature": f"bs:{resamples}|seed:{seed}",
+        }
+
+
+def _test_overlap(
+    metric: str,
+    parts: Mapping[str, Sequence[Mapping[str, str]]],
+    task: str,
+    resamples: int,
+    seed: int,
+) -> Iterator[dict[str, Any]]:
+    """BLEU and chrF: sacrebleu's own paired bootstrap test, with its own seed."""
+    from sacrebleu.significance import PairedTest
+
+    from components.evaluate.overlap_metrics import build, streams
+
+    first = next(iter(parts.values()))
+    references = [
+        [row[c] for c in row if c.startswith("reference") and row[c]] for row in first
+    ]
+    test = PairedTest(
+        [(name, [row["hypothesis"] for row in rows]) for name, rows in parts.items()],
+        {metric: build(metric, task.partition("-")[2])},
+        streams(references),
+        test_type="bs",
+        n_samples=resamples,
+    )
+    signatures, scores = test()
+    ((name, signature),) = signatures.items()
+    baseline, *others = scores[name]
+    for trial, result in zip(list(parts)[1:], others, strict=True):
+        yield {
+            "trial": trial,
+            "baseline_value": float(baseline.score),
+            "value": float(result.score),
+            "low": None,
+            "high": None,
+            "p_value": float(result.p_value),
+            "signature": str(signature),
+        }

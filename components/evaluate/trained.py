@@ -1,0 +1,167 @@
+"""One trained model with its vocabulary: what can translate."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from components import checkpoints, manifest
+from components.tokenize.reader import load_index
+from components.tokenize.vocabulary import Vocabulary
+from components.train.layout import WEIGHTS, load_record
+from models.errors import UserError
+from models.nmt.sizes import get_shape
+from models.nmt.transformer import Transformer
+
+
+@dataclasses.dataclass(frozen=True)
+class Trained:
+    """A trained model and what it needs to translate.
+
+    Attributes:
+      name: Of its trial.
+      model: A single model with its trained weights.
+      vocabulary: Text to ids and back.
+      tags: Task -> tag such as ``<2de>``, ``None`` where the model needs none.
+      weights: Task -> share of the training examples.
+    """
+
+    name: str
+    model: Transformer
+    vocabulary: Vocabulary
+    tags: Mapping[str, str | None]
+    weights: Mapping[str, float]
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """Languages that the model has a word for, in the order of the tasks."""
+        return tuple(dict.fromkeys(task.partition("-")[2] for task in self.tags))
+
+    def tag(
+        self, to: str | None, source: str | None = None, *, zero_shot: bool = False
+    ) -> str | None:
+        """The tag that asks for a language.
+
+        Args:
+          to: Language to write; may be left out when the model writes only one.
+          source: Language to read, when it matters which; any when ``None``.
+          zero_shot: Accept a direction that the model has not been trained for.
+
+        Raises:
+          UserError: The model does not know the language, or has not been trained
+            for the direction.
+        """
+        if to is None:
+            if len(self.targets) > 1:
+                known = ", ".join(self.targets)
+                raise UserError(f"--to is missing; {self.name} writes {known}")
+            to = self.targets[0]
+        found = [task for task in self.tags if task.partition("-")[2] == to]
+        if not found:
+            raise UserError(
+                f"--to {to}: {self.name} does not know this language; it writes "
+                f"{', '.join(self.targets)}"
+            )
+        sources = tuple(dict.fromkeys(task.partition("-")[0] for task in self.tags))
+        if source is not None and source not in (*sources, *self.targets):
+            raise UserError(
+                f"--from {source}: {self.name} does not know this language; it reads "
+                f"{', '.join(sources)}"
+            )
+        named = [task for task in found if source in (None, task.partition("-")[0])]
+        if not zero_shot and not any(self.weights.get(task, 0) > 0 for task in named):
+            trained = [task for task, weight in self.weights.items() if weight > 0]
+            raise UserError(
+                f"--to {to}: {self.name} was not trained for {source or 'any'}-{to}, "
+                f"only for {', '.join(trained)}; --zero-shot translates all the same"
+            )
+        return self.tags[found[0]]
+
+    def encode(self, texts: Sequence[str], tag: str | None) -> list[list[int]]:
+        """The ids of each sentence as in training: tag, pieces, end of sentence."""
+        flat, lengths = self.vocabulary.encode(texts, tag)
+        return [part.tolist() for part in np.split(flat, np.cumsum(lengths)[:-1])]
+
+
+def load_trained(folder: Path, tokens: Path | None = None) -> Trained:
+    """Loads the kept weights of one trial.
+
+    Args:
+      folder: Of the trial, ``runs/NAME/train/TRIAL``.
+      tokens: The artifact of ``tokenize`` that it was trained on; by default the one
+        beside ``train``.
+
+    Raises:
+      UserError: It is no finished trial, or not one of this vocabulary.
+    """
+    tokens = tokens or folder.resolve().parent.parent / "tokenize"
+    if not (folder / WEIGHTS).is_file() or not (folder / manifest.FILE_NAME).is_file():
+        raise UserError(f"{folder}: not a finished trial" + _trials_in(folder))
+    record = load_record(folder)
+    if record["status"] != "done":
+        raise UserError(f"{folder}: this trial failed: {record['reason']}")
+    index = load_index(tokens)
+    described = manifest.load(folder)
+    check_vocabulary(folder, described.inputs["tokens"], tokens)
+    mixture = dict(described.config["trial"]["mixture"])
+    model = load_model(folder / WEIGHTS, index["vocabulary_size"])
+    vocabulary = Vocabulary.load(tokens)
+    if vocabulary.size != index["vocabulary_size"]:
+        raise UserError(
+            f"{tokens}: the vocabulary has {vocabulary.size} pieces, its index says "
+            f"{index['vocabulary_size']}; run tokenize again"
+        )
+    tags = {task: found["tag"] for task, found in index["tasks"].items()}
+    return Trained(folder.name, model, vocabulary, tags, mixture)
+
+
+def check_vocabulary(folder: Path, trained_on: str, tokens: Path) -> None:
+    """Raises ``UserError`` unless a model was trained on these tokens.
+
+    Two vocabularies of one size fit the same weights and give nonsense, so the
+    digest decides and not the size.
+    """
+    if trained_on != manifest.digest_input(tokens):
+        raise UserError(
+            f"{folder}: trained with another vocabulary than that of {tokens}; name "
+            "the tokens it was trained on (--tokens), or train again"
+        )
+
+
+def load_model(path: Path, vocabulary_size: int) -> Transformer:
+    """A single model with the weights of a checkpoint.
+
+    Raises:
+      UserError: The checkpoint was made with a vocabulary of another size.
+    """
+    arrays, record = checkpoints.load(path)
+    check_size(path, record["vocabulary_size"], vocabulary_size)
+    model = Transformer(get_shape(record["size"]), vocabulary_size)
+    model.build()
+    for variable in model.trainable_variables:
+        variable.assign(arrays[variable.path])
+    return model
+
+
+def check_size(path: Path, made_with: int, vocabulary_size: int) -> None:
+    """Raises ``UserError`` unless a checkpoint has a vocabulary of this size."""
+    if made_with != vocabulary_size:
+        raise UserError(
+            f"{path}: made with a vocabulary of {made_with}, the tokens have "
+            f"{vocabulary_size}; train again"
+        )
+
+
+def _trials_in(folder: Path) -> str:
+    """What may have been meant: the trials of a run or of its ``train`` folder."""
+    for place in (folder / "train", folder):
+        names = sorted(path.parent.parent for path in place.glob(f"*/{WEIGHTS}"))
+        if names:
+            shown = ", ".join(str(name) for name in names[:3])
+            return f"; name one of its {len(names)} trials: {shown}" + (
+                ", ..." if len(names) > 3 else ""
+            )
+    return "; expected a folder such as runs/NAME/train/TRIAL"

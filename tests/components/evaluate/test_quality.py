@@ -1,0 +1,214 @@
+"""Translations of a trained sweep: scores, files, and what cannot be had."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import shutil
+
+import numpy as np
+import pytest
+from sacrebleu.metrics import BLEU, CHRF
+
+from components import metrics_table, tokenize
+from components.evaluate import hypotheses, overlap_metrics, quality
+from components.evaluate.config import Quality
+from components.evaluate.trained import load_trained
+from components.fit import table as fit_table
+from models.errors import FieldError, UserError
+from models.nmt.search_options import SearchOptions
+from tests.components.evaluate import small_sweep
+from tests.components.evaluate.conftest import evaluated
+
+FIRST, SECOND = (trial.id for trial in small_sweep.TRIALS)
+
+
+@pytest.fixture(scope="module")
+def finals(measured):
+    rows = metrics_table.read(measured / "metrics.csv")
+    return {
+        (row.trial, row.task, row.test_set, row.origin): row
+        for row in rows
+        if row.loss_kind == "final"
+    }
+
+
+def test_scores_are_those_of_sacrebleu_on_the_files(measured, finals):
+    rows = hypotheses.read(hypotheses.file_of(measured, FIRST, "en-de", "news"))
+    written = [row["hypothesis"] for row in rows]
+    first = [row["reference"] for row in rows]
+    second = [row["reference_2"] or None for row in rows]
+    assert sum(text is not None for text in second) == 8
+    row = finals[FIRST, "en-de", "news", "mixed"]
+    bleu = BLEU()
+    assert row.bleu == pytest.approx(bleu.corpus_score(written, [first, second]).score)
+    assert row.bleu_signature == str(bleu.get_signature())
+    assert (
+        row.bleu_signature.startswith("nrefs:var|") and "tok:13a" in row.bleu_signature
+    )
+    chrf = CHRF(word_order=2)
+    assert row.chrf == pytest.approx(chrf.corpus_score(written, [first, second]).score)
+    assert "nw:2" in row.chrf_signature
+
+
+def test_halves_are_scored_on_their_own(measured, finals):
+    rows = hypotheses.read(hypotheses.file_of(measured, FIRST, "en-fr", "news"))
+    for origin in ("source", "target"):
+        own = [row for row in rows if row["origin"] == origin]
+        expected = BLEU().corpus_score(
+            [row["hypothesis"] for row in own],
+            [[r["reference"] for r in own], [r["reference_2"] or None for r in own]],
+        )
+        row = finals[FIRST, "en-fr", "news", origin]
+        assert row.bleu == pytest.approx(expected.score)
+        assert row.sentence_count == len(own)
+    assert {key[3] for key in finals if key[2] == "in_domain"} == {"mixed"}
+
+
+def test_it_has_learned_to_translate(finals):
+    assert finals[SECOND, "en-de", "in_domain", "mixed"].bleu > 60
+    assert finals[FIRST, "en-fr", "in_domain", "mixed"].bleu > 40
+
+
+def test_a_task_never_seen_is_not_translated_unless_asked(measured, finals):
+    row = finals[SECOND, "en-fr", "in_domain", "mixed"]
+    assert row.bleu is None and row.bleu_signature is None and row.loss > 3
+    assert not hypotheses.file_of(measured, SECOND, "en-fr", "in_domain").exists()
+
+
+def test_what_is_not_installed_is_said_and_the_rest_computed(measured, finals):
+    record = json.loads((measured / "quality.json").read_text(encoding="utf-8"))
+    (problem,) = record["problems"]
+    assert problem.startswith("comet is left out: not installed; pip install")
+    assert record["metrics"] == ["bleu", "chrf++"]
+    assert all(row.comet is None for row in finals.values())
+    scores = [s for s in record["scores"] if s["test_set"] == "news"]
+    assert {s["translated"] for s in scores if s["origin"] == "mixed"} == {31}
+    assert scores[0]["bleu"] == finals[FIRST, "en-de", "news", "mixed"].bleu
+
+
+def test_the_table_can_be_fitted_on_a_metric(measured):
+    lines = fit_table.read(measured, "bleu")
+    assert sum(line["bleu"] is not None for line in lines) == 3 * 4
+
+
+def test_other_metrics_need_no_second_translation(sweep, measured, monkeypatch):
+    """Nor does a run that was stopped after it had translated."""
+
+    def refuse(*_):
+        raise AssertionError("translated again")
+
+    monkeypatch.setattr(quality, "Translator", refuse)
+    output = measured.parent / "again"
+    shutil.copytree(
+        measured.with_name(f".{measured.name}.translations"),
+        output.with_name(f".{output.name}.translations"),
+    )
+    evaluated(sweep, output, Quality(metrics=("chrf",)))
+    rows = metrics_table.read(output / "metrics.csv")
+    assert any(row.chrf and "nw:0" in row.chrf_signature for row in rows)
+    assert all(row.bleu is None for row in rows)
+    with pytest.raises(AssertionError, match="translated again"):
+        other = Quality(metrics=("chrf",), search=SearchOptions(beams=2))
+        evaluated(sweep, measured.parent / "other", other)
+
+
+def test_without_quality_no_text_is_read(sweep, tmp_path):
+    output = evaluated(sweep, tmp_path / "evaluate", None)
+    assert not (output / "quality.json").exists()
+    assert not (output / "hypotheses").exists()
+
+
+def test_an_unknown_test_set_is_refused(sweep, tmp_path):
+    with pytest.raises(UserError, match="no test set wmt19; there are in_domain, news"):
+        evaluated(sweep, tmp_path / "evaluate", Quality(test_sets=("wmt19",)))
+
+
+def test_a_vocabulary_of_the_same_size_but_another_text_is_refused(sweep, tmp_path):
+    small_sweep.write_ingest(tmp_path / "ingest", seed=6)
+    tokenize.run(
+        tokenize.Config(vocabulary_size=66, source_length=24, target_length=24),
+        ingest=tmp_path / "ingest",
+        tasks=small_sweep.TASKS,
+        output=tmp_path / "tokenize",
+    )
+    with pytest.raises(UserError, match="trained with another vocabulary"):
+        load_trained(sweep / "train" / FIRST, tmp_path / "tokenize")
+    shutil.copytree(sweep / "train", tmp_path / "train")
+    with pytest.raises(UserError, match="trained with another vocabulary"):
+        evaluated(tmp_path, tmp_path / "evaluate", None)
+
+
+def test_the_folder_of_a_run_is_no_trial_but_names_some(sweep):
+    with pytest.raises(UserError, match=f"name one of its 2 trials: .*{FIRST}"):
+        load_trained(sweep)
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ((None,), "--to is missing; .* writes de, fr"),
+        (("zh",), "--to zh: .* does not know this language; it writes de, fr"),
+        (("fr",), "was not trained for any-fr, only for en-de; --zero-shot"),
+        (("de", "fr"), "was not trained for fr-de"),
+        (("de", "zh"), "--from zh: .* does not know this language; it reads en"),
+    ],
+)
+def test_languages(sweep, asked, message):
+    trained = load_trained(sweep / "train" / SECOND)
+    with pytest.raises(UserError, match=message):
+        trained.tag(*asked)
+    assert trained.tag("fr", zero_shot=True) == "<2fr>"
+    assert trained.tag("de", "en") == "<2de>"
+
+
+def test_tokenizers_follow_the_language():
+    assert overlap_metrics.bleu_tokenizer("zh_TW") == ("zh", "")
+    assert overlap_metrics.bleu_tokenizer("de") == ("13a", "")
+    assert overlap_metrics.bleu_tokenizer("th") == ("char", "")
+    name, problem = overlap_metrics.bleu_tokenizer("ja")
+    if problem:
+        assert name == "char" and "pip install 'sacrebleu[ja]'" in problem
+    else:
+        assert name == "ja-mecab"
+    translation = hypotheses.Translation(
+        hypotheses.TestText("en-zh", "x", ("a b",), (("我喜欢猫。",),)),
+        ("我喜欢狗。",), (-0.5,), (True,),
+    )  # fmt: skip
+    scores = overlap_metrics.OverlapMetric("bleu").score(
+        translation, {"mixed": np.array([True])}
+    )
+    assert "tok:zh" in scores.signatures["mixed"]
+    assert scores.values["mixed"] > 20  # of characters; as words it is 0
+
+
+def test_files_hold_any_text(tmp_path):
+    nasty = "a\tb\u2028c\r\nd\x85e \N{PILE OF POO} 'quoted\""
+    text = hypotheses.TestText("en-de", "x", (nasty, "n"), ((nasty,), ("r", "s")))
+    found = hypotheses.Translation(text, ("", nasty), (-1.25, -0.5), (False, True))
+    hypotheses.write(tmp_path / "x.tsv", found, {"comet": [0.25, 1]})
+    rows = hypotheses.read(tmp_path / "x.tsv")
+    clean = "a b c d e \N{PILE OF POO} 'quoted\""
+    assert rows[0] == {
+        "source": clean, "reference": clean, "reference_2": "", "hypothesis": "",
+        "score": "-1.250000", "ended": "false", "comet": "0.25",
+    }  # fmt: skip
+    assert rows[1]["hypothesis"] == clean and rows[1]["reference_2"] == "s"
+    (tmp_path / "y.tsv").write_text("a\tb\n1\n")
+    with pytest.raises(UserError, match="y.tsv: not a file of translations"):
+        hypotheses.read(tmp_path / "y.tsv")
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"metrics": ()}, "metrics"),
+        ({"metrics": ("bleu", "bleu")}, "metrics"),
+        ({"metrics": ("chrf", "chrf++")}, "metrics"),
+        ({"metrics": ("bleurt",)}, "bleurt"),
+    ],
+)
+def test_a_configuration_that_cannot_be(changes, field):
+    with pytest.raises(FieldError) as caught:
+        dataclasses.replace(Quality(), **changes)
+    assert caught.value.field == field
