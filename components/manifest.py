@@ -158,6 +158,7 @@ def complete(
     config: Any,
     inputs: Mapping[str, Path],
     make: Callable[[Path], Mapping[str, Any]],
+    digests: Mapping[str, str] | None = None,
 ) -> Manifest:
     """Makes an artifact unless the one that is there is current.
 
@@ -167,11 +168,13 @@ def complete(
       config: The step's frozen ``Config``.
       inputs: Name -> artifact folder or file that the step reads.
       make: Fills the folder it is given and returns counts for the manifest.
+      digests: Name -> digest of inputs that are not on this machine.
 
     Returns:
       The manifest of the artifact at ``output``.
     """
-    digests = {name: digest_input(path) for name, path in sorted(inputs.items())}
+    digests = dict(digests or {})
+    digests |= {name: digest_input(path) for name, path in sorted(inputs.items())}
     if is_current(output, key_of(verb, config, digests)):
         log.info("%s: up to date", verb)
         return load(output)

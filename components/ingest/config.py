@@ -7,55 +7,13 @@ from collections.abc import Mapping
 from typing import Literal
 
 from components import beam_runner
+from components.ingest.corpus import Corpus, TextTask, TextTestSet
 from components.ingest.deduplication import Duplicates
 from components.ingest.rules import Rules
 from components.ingest.synthetic import SyntheticConfig
-from components.text_shards import IN_DOMAIN, TRAIN
 from models.errors import FieldError
 
-ORIGINS = ("source", "target", "mixed")
-
-
-@dataclasses.dataclass(frozen=True)
-class TextTestSet:
-    """A test set given as line-aligned files.
-
-    Attributes:
-      source: Path or glob of the source side, relative to the experiment file.
-      target: Path or glob of the target side.
-      origin: The language the sentences were first written in: ``source``,
-        ``target`` or ``mixed`` for all of them, or else the path of a
-        line-aligned file that has ``source``, ``target``, ``mixed`` or one of
-        the two language codes on every line.
-    """
-
-    source: str
-    target: str
-    origin: str = "mixed"
-
-
-@dataclasses.dataclass(frozen=True)
-class TextTask:
-    """The text of one task: line-aligned files, plain or compressed.
-
-    Attributes:
-      source: Path or glob of the source side, relative to the experiment file.
-      target: Path or glob of the target side; globs are paired in sorted order.
-      test_sets: Further test sets by name, beside the held-out ``in_domain``.
-    """
-
-    source: str
-    target: str
-    test_sets: Mapping[str, TextTestSet] = dataclasses.field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        for name in self.test_sets:
-            if name in (TRAIN, IN_DOMAIN) or not name.replace("_", "").isalnum():
-                raise FieldError(
-                    f"test_sets.{name}",
-                    "not a name for a test set; expected letters, digits and _, "
-                    f"and neither {TRAIN} nor {IN_DOMAIN}",
-                )
+__all__ = ["Config", "Corpus", "Rules", "SyntheticConfig", "TextTask", "TextTestSet"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,9 +21,10 @@ class Config:
     """From raw parallel text to clean, deduplicated, leak-free shards.
 
     Attributes:
-      source: Where the pairs come from: the ``synthetic`` languages or ``text``.
+      source: Where the pairs come from: the ``synthetic`` languages or ``text``
+        of any kind: files, tables, translation memories, datasets.
       synthetic: The synthetic languages; used when ``source`` is ``synthetic``.
-      text: Task -> its files; used when ``source`` is ``text``.
+      text: Task -> its text, in any form; used when ``source`` is ``text``.
       rules: The cleaning rules.
       test_sentences: Sentences of each task held out of text as ``in_domain``:
         those whose sources have the smallest hashes. The synthetic source makes

@@ -35,6 +35,7 @@ from components.ingest.stages import (
     Clean,
     Connect,
     Deduplicate,
+    Parts,
     Read,
     Separate,
     Settle,
@@ -59,9 +60,13 @@ def build(
     scratch = FileSystems.join(output, SCRATCH)
     tasks = sorted({entry.task for entry in inputs})
     buckets = [bucket(task, i) for task in tasks for i in range(config.shards)]
-    read = (
+    listed = (
         pipeline
         | "Inputs" >> beam.Create(list(enumerate(inputs)))
+        | beam.ParDo(Parts()).with_outputs("problems", main="parts")
+    )
+    read = (
+        listed.parts
         | "Spread" >> beam.Reshuffle()
         | "Read" >> beam.ParDo(Read(config)).with_outputs("problems", main="batches")
     )
@@ -91,7 +96,8 @@ def build(
         separated.written,
         _write_dead_letters(pipeline, sinks, buckets, rejected),
     ) | "Written" >> beam.Flatten()
-    _report(pipeline, output, read.problems, cleaned.counts, written)
+    problems = (listed.problems, read.problems) | "Problems" >> beam.Flatten()
+    _report(pipeline, output, problems, cleaned.counts, written)
 
 
 def _connect(

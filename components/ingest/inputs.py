@@ -3,37 +3,69 @@
 from __future__ import annotations
 
 import dataclasses
-import glob
-from pathlib import Path
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
 
-from components.ingest.config import ORIGINS, Config, TextTask
+from components.ingest import dataset_files, places
+from components.ingest.config import Config, Corpus, TextTask, TextTestSet
+from components.ingest.corpus import ORIGINS
+from components.ingest.languages import normal, sides
 from components.ingest.synthetic import check_tasks
 from components.text_shards import IN_DOMAIN, TRAIN
 from models.errors import UserError
 
-_UNREADABLE = (".zip", ".tar", ".tgz", ".zst", ".7z", ".tmx", ".parquet")
+TFDS = "tfds"
+HUGGING_FACE = "huggingface"
+LINES = "lines"
+SGM = "sgm"
+COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
+_FORMAT_OF = {
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".csv": "csv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "jsonl",
+    ".parquet": "parquet",
+    ".tmx": "tmx",
+    ".xlf": "xliff",
+    ".xliff": "xliff",
+    ".po": "po",
+    ".mo": "mo",
+    ".gmo": "mo",
+    ".xml": "wmt",
+    ".sgm": SGM,
+    ".sgml": SGM,
+}
 
 
 @dataclasses.dataclass(frozen=True)
 class TextInput:
-    """Two line-aligned files.
+    """Something to read: the files of one source of pairs, or a dataset.
 
     Attributes:
       task: The task the pairs belong to.
       split: ``train`` or the name of a test set.
-      source: The source file.
-      target: The target file.
-      name: The source file as the dead letters name it.
-      origin: ``source``, ``target``, ``mixed``, or the path of a file that says
-        so line by line.
+      name: As the dead letters name it: the file, of two the source file.
+      format: See `components.ingest.corpus.Corpus`; also ``tfds`` and
+        ``huggingface``.
+      paths: The file; source, target and further references where each side has a
+        file of its own; or the name of the dataset.
+      corpus: How to read it.
+      origin: ``source``, ``target``, ``mixed``, or the path of a file that says so
+        line by line; empty where the data itself may know.
+      part: The records from one number up to another (without it), counted from 0;
+        None for all.
     """
 
     task: str
     split: str
-    source: Path
-    target: Path
     name: str
+    format: str
+    paths: tuple[str, ...]
+    corpus: Corpus = Corpus()
     origin: str = ""
+    part: tuple[int, int] | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,7 +92,8 @@ def list_inputs(
       tasks: Directions such as ``en-de``.
 
     Raises:
-      UserError: A file is missing, is a folder, or has no counterpart.
+      UserError: A file is missing, is a folder, has no counterpart or is of no
+        known format.
     """
     if config.source == "synthetic":
         check_tasks(tasks)
@@ -78,83 +111,170 @@ def list_inputs(
                 f"ingest.text: no files for task {task}; it names {named}; "
                 f"add ingest.text.{task} with source and target"
             )
+        source, target = (normal(language) for language in sides(task))
+        if source == target:
+            raise UserError(f"task {task} translates a language into itself")
         found += _task_inputs(task, config.text[task], base)
     return found
 
 
-def files_of(inputs: list[TextInput] | list[SyntheticInput]) -> dict[str, Path]:
+def files_of(inputs: list[TextInput] | list[SyntheticInput]) -> dict[str, str]:
     """Every file that is read, by a name that says what for."""
-    files: dict[str, Path] = {}
+    files: dict[str, str] = {}
     for entry in inputs:
         if isinstance(entry, SyntheticInput):
             continue
         label = f"{entry.task}/{entry.split}/{entry.name}"
-        files[f"{label}/source"] = entry.source
-        files[f"{label}/target"] = entry.target
+        if entry.format in (TFDS, HUGGING_FACE):
+            described = _described_by(entry)
+            files |= {f"{label}/{i}": path for i, path in enumerate(described)}
+        elif len(entry.paths) == 1:
+            files[label] = entry.paths[0]
+        else:
+            names = ("source", "target", *map(str, range(2, len(entry.paths))))
+            for name, path in zip(names, entry.paths, strict=True):
+                files[f"{label}/{name}"] = path
         if entry.origin and entry.origin not in ORIGINS:
-            files[f"{label}/origin"] = Path(entry.origin)
+            files[f"{label}/origin"] = entry.origin
     return files
+
+
+def _described_by(entry: TextInput) -> list[str]:
+    name, folder = entry.paths[0], entry.corpus.dataset.folder
+    if entry.format == HUGGING_FACE:
+        return dataset_files.of_hugging_face(name)
+    return dataset_files.of_tfds(name, folder)
 
 
 def _task_inputs(task: str, text: TextTask, base: Path) -> list[TextInput]:
     where = f"ingest.text.{task}"
-    inputs = _paired(where, task, TRAIN, text.source, text.target, base)
+    inputs = _corpus_inputs(where, task, TRAIN, text, base)
+    for index, corpus in enumerate(text.corpora):
+        place = f"{where}.corpora[{index}]"
+        inputs += _corpus_inputs(place, task, TRAIN, corpus, base)
     for name, test in sorted(text.test_sets.items()):
-        place = f"{where}.test_sets.{name}"
-        pairs = _paired(place, task, name, test.source, test.target, base)
-        origin = test.origin
-        if origin not in ORIGINS:
-            if len(pairs) > 1:
-                raise UserError(f"{place}.origin: a file needs one pair of files")
-            origin = str(_match(f"{place}.origin", origin, base)[0])
-        inputs += [dataclasses.replace(pair, origin=origin) for pair in pairs]
+        inputs += _test_inputs(f"{where}.test_sets.{name}", task, name, test, base)
     return inputs
 
 
-def _paired(
-    where: str, task: str, split: str, source: str, target: str, base: Path
+def _test_inputs(
+    where: str, task: str, name: str, test: TextTestSet, base: Path
 ) -> list[TextInput]:
-    sources = _match(f"{where}.source", source, base)
-    targets = _match(f"{where}.target", target, base)
+    inputs = _corpus_inputs(where, task, name, test, base)
+    references = [
+        places.expand(f"{where}.references[{i}]", pattern, base)
+        for i, pattern in enumerate(test.references)
+    ]
+    for i, files in enumerate(references):
+        if len(files) != len(inputs):
+            raise UserError(
+                f"{where}.references[{i}]: {test.references[i]} matches {len(files)} "
+                f"files, {test.target} {len(inputs)}; expected as many"
+            )
+    origin = test.origin or ""
+    if origin and origin not in ORIGINS:
+        if len(inputs) > 1:
+            raise UserError(f"{where}.origin: a file needs one pair of files")
+        if inputs[0].format != LINES:
+            raise UserError(
+                f"{where}.origin: a file stands beside line-aligned text; expected "
+                + ", ".join(ORIGINS)
+            )
+        (origin, *_) = places.expand(f"{where}.origin", origin, base)
+    return [
+        dataclasses.replace(
+            entry,
+            origin=origin,
+            paths=(*entry.paths, *(files[i] for files in references)),
+        )
+        for i, entry in enumerate(inputs)
+    ]
+
+
+def _corpus_inputs(
+    where: str, task: str, split: str, corpus: Corpus, base: Path
+) -> list[TextInput]:
+    if corpus.source is not None and corpus.target is not None:
+        return _paired(where, task, split, corpus, base)
+    for library, name in ((TFDS, corpus.tfds), (HUGGING_FACE, corpus.huggingface)):
+        if name is not None:
+            label = f"{library}:{name}/{corpus.dataset.split}"
+            # Folders are relative to the experiment file, as files are.
+            path = str(base / name) if (base / name).is_dir() else name
+            dataset = corpus.dataset
+            if dataset.folder is not None and not places.is_remote(dataset.folder):
+                folder = str(base / dataset.folder)
+                dataset = dataclasses.replace(dataset, folder=folder)
+            corpus = dataclasses.replace(corpus, dataset=dataset)
+            return [TextInput(task, split, label, library, (path,), corpus)]
+    if corpus.files is None:
+        return []
+    paths = places.expand(f"{where}.files", corpus.files, base)
+    return [
+        TextInput(
+            task,
+            split,
+            places.shown(path, base),
+            corpus.format or _format_of(f"{where}.format", path),
+            (path,),
+            corpus,
+        )
+        for path in paths
+    ]
+
+
+def _paired(
+    where: str, task: str, split: str, corpus: Corpus, base: Path
+) -> list[TextInput]:
+    sources = places.expand(f"{where}.source", corpus.source, base)
+    targets = places.expand(f"{where}.target", corpus.target, base)
     if len(sources) != len(targets):
         raise UserError(
-            f"{where}: {source} matches {len(sources)} files and {target} matches "
-            f"{len(targets)}; expected as many"
+            f"{where}: {corpus.source} matches {len(sources)} files and "
+            f"{corpus.target} matches {len(targets)}; expected as many"
         )
     for one, other in zip(sources, targets, strict=True):
-        if one.resolve() == other.resolve():
+        if places.same(one, other):
             raise UserError(
                 f"{where}: source and target are the same file, {one}; "
                 "expected the two sides of a translation"
             )
     return [
-        TextInput(task, split, one, other, _shown(one, base))
+        TextInput(
+            task,
+            split,
+            places.shown(one, base),
+            corpus.format or _format_of_sides(where, (one, other)),
+            (one, other),
+            corpus,
+        )
         for one, other in zip(sources, targets, strict=True)
     ]
 
 
-def _match(where: str, pattern: str, base: Path) -> list[Path]:
-    path = base / pattern
-    if path.suffix in _UNREADABLE:
-        raise UserError(
-            f"{where}: {pattern}: {path.suffix} files cannot be read; "
-            "expected plain text, gz, bz2 or xz"
-        )
-    if path.is_dir():
-        raise UserError(f"{where}: {path} is a folder, expected a file or a glob")
-    if path.is_file():
-        return [path]
-    found = sorted(glob.glob(pattern, root_dir=base, recursive=True))
-    files = [base / name for name in found if (base / name).is_file()]
-    if not files:
-        raise UserError(
-            f"{where}: no file {path}; paths are relative to the experiment file"
-        )
-    return files
+def _format_of_sides(where: str, paths: Sequence[str]) -> str:
+    """``lines`` or ``sgm``: what has a file for each side."""
+    found = [_FORMAT_OF.get(_ending(path)) for path in paths]
+    for path, name in zip(paths, found, strict=True):
+        if name in ("parquet", "tmx", "xliff", "po", "mo", "wmt"):
+            raise UserError(
+                f"{where}: {path} holds both sides in one file; expected files instead "
+                "of source and target, or format: lines if it is plain text"
+            )
+    return SGM if SGM in found else LINES
 
 
-def _shown(path: Path, base: Path) -> str:
-    try:
-        return path.relative_to(base).as_posix()
-    except ValueError:
-        return path.as_posix()
+def _format_of(where: str, path: str) -> str:
+    ending = _ending(path)
+    if ending not in _FORMAT_OF:
+        raise UserError(
+            f"{where}: missing, and {path} does not end in one of "
+            f"{' '.join(_FORMAT_OF)}; expected tsv, csv, jsonl, parquet, tmx, xliff, "
+            "po, mo, wmt or sgm, or source and target for text with a file a side"
+        )
+    return _FORMAT_OF[ending]
+
+
+def _ending(path: str) -> str:
+    name = PurePosixPath(path.lower())
+    return (name.with_suffix("") if name.suffix in COMPRESSED else name).suffix

@@ -7,18 +7,29 @@ that the repair strips.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+import logging
+from collections.abc import Iterator, Sequence
 
+from components.ingest import shift
 from components.ingest.batch import BATCH, Batch
-from components.ingest.compression import chunks
+from components.ingest.corpus import ORIGINS
+from components.ingest.encodings import open_text
 from components.ingest.inputs import SyntheticInput, TextInput
+from components.ingest.languages import matches, sides
 from components.ingest.repair import decode
 from components.ingest.synthetic import SyntheticConfig, generate
-from components.text_shards import IN_DOMAIN
+from components.text_shards import IN_DOMAIN, TRAIN
 from models.errors import UserError
 
+log = logging.getLogger(__name__)
+
 NOT_TEXT = "not_text"
-_MARK = b"\xef\xbb\xbf"
+MISALIGNED_FILES = "misaligned_files"
+LONGEST_LINE_BYTES = 1 << 26
+
+# Lines of one file with the positions of those that are not text.
+Lines = tuple[list[str], list[int]]
 
 
 def read_synthetic(
@@ -40,59 +51,78 @@ def read_synthetic(
 
 
 def read_text(entry: TextInput, file: int) -> Iterator[Batch]:
-    """Two line-aligned files in batches.
+    """Line-aligned files in batches: source, target and further references.
 
     Raises:
       UserError: The files have different numbers of lines, one is empty or
-        cannot be read to its end.
+        cannot be read to its end, or both sides are the same text.
     """
+    if entry.corpus.misaligned == "skip" and len(set(count_lines(entry))) > 1:
+        yield from _skipped(entry, file)
+        return
     origins = _origins(entry)
-    sources, targets = line_batches(str(entry.source)), line_batches(str(entry.target))
-    first_line = 1
+    streams = _streams(entry)
+    first_line, identical = 1, True
     while True:
-        left, right = next(sources, []), next(targets, [])
-        if len(left) != len(right):
-            lines = (
-                first_line - 1 + len(side) + sum(map(len, rest))
-                for side, rest in ((left, sources), (right, targets))
-            )
-            raise _misaligned(entry, *lines)
-        if not left:
+        parts = [next(stream, ([], [])) for stream in streams]
+        if len({len(texts) for texts, _ in parts}) > 1:
+            raise _misaligned(entry)
+        batch = _batch(entry, file, first_line, parts)
+        if not batch.sources:
             break
-        source_texts, bad_sources = decode(left)
-        target_texts, bad_targets = decode(right)
-        yield Batch(
-            entry.task,
-            entry.split,
-            file,
-            first_line,
-            source_texts,
-            target_texts,
-            dict.fromkeys(bad_sources + bad_targets, NOT_TEXT),
-            origins=_slice(origins, first_line - 1, len(left)),
-        )
-        first_line += len(left)
+        batch.origins = _slice(origins, first_line - 1, len(batch.sources))
+        identical = identical and batch.sources == batch.targets
+        first_line += len(batch.sources)
+        yield batch
     if first_line == 1:
-        raise UserError(f"{entry.source}: the file is empty; expected sentences")
+        raise UserError(f"{entry.paths[0]}: the file is empty; expected sentences")
+    if identical:
+        raise UserError(
+            f"{entry.paths[0]} and {entry.paths[1]} hold the same text; expected the "
+            "two sides of a translation"
+        )
     if isinstance(origins, list) and len(origins) != first_line - 1:
         raise UserError(
-            f"{entry.origin}: {len(origins)} lines, but {entry.source} has "
+            f"{entry.origin}: {len(origins)} lines, but {entry.paths[0]} has "
             f"{first_line - 1}; expected one origin for each sentence"
         )
 
 
-def line_batches(path: str) -> Iterator[list[bytes]]:
-    """The lines of a file, `BATCH` at a time, without a byte-order mark.
+def text_batches(
+    path: str, encoding: str | None = None, language: str = ""
+) -> Iterator[Lines]:
+    """The lines of a file, `BATCH` at a time, decoded.
+
+    Args:
+      path: The file, plain or compressed.
+      encoding: Its encoding, ``detect``, or None: UTF-8 unless it has a
+        byte-order mark.
+      language: Code of its language, by which an encoding is detected.
 
     Raises:
-      UserError: The file cannot be read to its end.
+      UserError: The file cannot be read to its end, or is no text.
     """
-    rest, lines, first = b"", [], True
-    for chunk in chunks(path):
-        chunk = rest + (chunk.removeprefix(_MARK) if first else chunk)
-        *complete, rest = chunk.split(b"\n")
-        first = False
+    codec, stream = open_text(path, encoding, language)
+    for lines in line_batches(path, stream):
+        yield decode(lines, codec)
+
+
+def line_batches(path: str, stream: Iterator[bytes]) -> Iterator[list[bytes]]:
+    """The lines of a stream, `BATCH` at a time.
+
+    Raises:
+      UserError: A line is longer than any text.
+    """
+    rest, lines, count = b"", [], 0
+    for chunk in stream:
+        *complete, rest = (rest + chunk).split(b"\n")
         lines += complete
+        count += len(complete)
+        if len(rest) > LONGEST_LINE_BYTES:
+            raise UserError(
+                f"{path}: line {count + 1} is longer than {LONGEST_LINE_BYTES} bytes; "
+                "expected one sentence a line"
+            )
         while len(lines) >= BATCH:
             yield lines[:BATCH]
             del lines[:BATCH]
@@ -102,23 +132,107 @@ def line_batches(path: str) -> Iterator[list[bytes]]:
         yield lines
 
 
+def count_lines(entry: TextInput) -> list[int]:
+    """Lines of each of the files."""
+    return [sum(len(texts) for texts, _ in stream) for stream in _streams(entry)]
+
+
+def _streams(entry: TextInput) -> list[Iterator[Lines]]:
+    languages = sides(entry.task)
+    streams = []
+    for position, path in enumerate(entry.paths):
+        side = min(position, 1)  # further references are target sides
+        encoding = entry.corpus.encoding_of(("source", "target")[side])
+        streams.append(text_batches(path, encoding, languages[side]))
+    return streams
+
+
+def _batch(
+    entry: TextInput, file: int, first_line: int, parts: Sequence[Lines]
+) -> Batch:
+    texts = [lines for lines, _ in parts]
+    bad = itertools.chain.from_iterable(positions for _, positions in parts)
+    details = None
+    if len(texts) > 2:
+        several = zip(*texts[1:], strict=True)
+        details = [{"references": list(references)} for references in several]
+    return Batch(
+        entry.task,
+        entry.split,
+        file,
+        first_line,
+        texts[0],
+        texts[1],
+        dict.fromkeys(bad, NOT_TEXT),
+        details=details,
+    )
+
+
+def _skipped(entry: TextInput, file: int) -> Iterator[Batch]:
+    """Files that do not fit together: every line of them is rejected."""
+    counts = count_lines(entry)
+    log.warning("%s; all of it is skipped", _difference(entry, counts))
+    streams, first_line = _streams(entry), 1
+    while first_line <= max(counts):
+        parts = [next(stream, ([], [])) for stream in streams]
+        longest = max(len(texts) for texts, _ in parts)
+        padded = [(texts + [""] * (longest - len(texts)), []) for texts, _ in parts]
+        batch = _batch(entry, file, first_line, padded)
+        batch.faults = dict.fromkeys(range(longest), MISALIGNED_FILES)
+        yield batch
+        first_line += longest
+
+
+def _misaligned(entry: TextInput) -> UserError:
+    counts = count_lines(entry)
+    where = ""
+    if counts[0] != counts[1]:
+        streams = _streams(entry)[:2]
+        texts = [itertools.chain.from_iterable(t for t, _ in s) for s in streams]
+        where = shift.describe(*texts, *counts[:2])
+    return UserError(
+        f"{_difference(entry, counts)}{where}; expected line-aligned files: line k of "
+        "one translates line k of the other; misaligned: skip leaves such files out"
+    )
+
+
+def _difference(entry: TextInput, counts: Sequence[int]) -> str:
+    paths = zip(entry.paths, counts, strict=True)
+    (first, count), *others = paths
+    other, other_count = next((p, c) for p, c in others if c != count)
+    return f"{first} has {count} lines, {other} has {other_count}"
+
+
 def _origins(entry: TextInput) -> list[str] | str:
     """The origin of every line, or one for all of them."""
-    if not entry.origin or entry.origin in ("source", "target", "mixed"):
-        return entry.origin
-    source, _, target = entry.task.partition("-")
-    meaning = {source: "source", target: "target"}
-    meaning |= {name: name for name in ("source", "target", "mixed")}
-    origins = []
-    for lines in line_batches(entry.origin):
-        for text in (line.decode(errors="replace").strip() for line in lines):
-            if text not in meaning:
+    if entry.split == TRAIN:
+        return ""
+    if not entry.origin or entry.origin in ORIGINS:
+        return entry.origin or "mixed"
+    origins: list[str] = []
+    for texts, _ in text_batches(entry.origin):
+        for text in texts:
+            origin = origin_of(entry.task, text)
+            if origin is None:
+                source, target = sides(entry.task)
                 raise UserError(
-                    f"{entry.origin}: line {len(origins) + 1} is {text!r}; expected "
-                    f"source, target, mixed, {source} or {target}"
+                    f"{entry.origin}: line {len(origins) + 1} is {text.strip()!r}; "
+                    f"expected source, target, mixed, {source} or {target}"
                 )
-            origins.append(meaning[text])
+            origins.append(origin)
     return origins
+
+
+def origin_of(task: str, text: str) -> str | None:
+    """``source``, ``target`` or ``mixed`` for such a word or the code of a language
+    of the task; None for anything else."""
+    text = text.strip()
+    if text in ORIGINS:
+        return text
+    for origin, language in zip(ORIGINS, sides(task), strict=False):
+        if matches(text, language):
+            return origin
+    return None
 
 
 def _slice(origins: list[str] | str, start: int, count: int) -> list[str] | None:
@@ -126,10 +240,3 @@ def _slice(origins: list[str] | str, start: int, count: int) -> list[str] | None
         return [origins] * count if origins else None
     padding = [""] * max(0, start + count - len(origins))
     return origins[start : start + count] + padding
-
-
-def _misaligned(entry: TextInput, sources: int, targets: int) -> UserError:
-    return UserError(
-        f"{entry.source} has {sources} lines, {entry.target} has {targets}; "
-        "expected line-aligned files: line k of one translates line k of the other"
-    )

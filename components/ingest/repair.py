@@ -17,29 +17,32 @@ _LEFT_OVER = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u200b\ufeff]")
 _ENTITY = re.compile(r"&(?:[A-Za-z]{2,8}[0-9]{0,2}|#[0-9]{1,7}|#x[0-9A-Fa-f]{1,6});")
 
 
-def decode(lines: Sequence[bytes]) -> tuple[list[str], list[int]]:
-    """Decodes UTF-8 lines.
+def decode(
+    lines: Sequence[bytes], encoding: str = "utf-8"
+) -> tuple[list[str], list[int]]:
+    """Decodes lines.
 
     Args:
       lines: Lines without their line feed.
+      encoding: One in which a line feed is a line feed.
 
     Returns:
-      The text of every line, bytes that are no UTF-8 shown as ``\\xNN``, and the
-      positions of the lines that are not text: they have such bytes, or NUL, as
-      UTF-16 and binary files do.
+      The text of every line, bytes that are none in this encoding shown as
+      ``\\xNN``, and the positions of the lines that are not text: they have such
+      bytes, or NUL, as UTF-16 and binary files do.
     """
     joined = b"\n".join(lines)
     if b"\0" not in joined:
         try:
-            return joined.decode().split("\n") if lines else [], []
+            return joined.decode(encoding).split("\n") if lines else [], []
         except UnicodeDecodeError:
             pass  # which of them, the loop below finds out
     texts, bad = [], []
     for position, line in enumerate(lines):
         try:
-            texts.append(line.decode())
+            texts.append(line.decode(encoding))
         except UnicodeDecodeError:
-            texts.append(line.decode(errors="backslashreplace"))
+            texts.append(line.decode(encoding, "backslashreplace"))
             bad.append(position)
         else:
             if b"\0" in line:

@@ -19,7 +19,7 @@ from components.ingest.fates import TESTED, Fates
 from components.ingest.inputs import SyntheticInput, TextInput
 from components.ingest.keys import sentence_keys
 from components.ingest.layout import READ
-from components.ingest.lines import read_synthetic, read_text
+from components.ingest.reading import parts, read
 from components.ingest.sinks import (
     Sinks,
     bucket,
@@ -33,6 +33,19 @@ from models.errors import UserError
 Marks = tuple[np.ndarray, np.ndarray]
 
 
+class Parts(beam.DoFn):
+    """An input to the parts of it that can be read by different workers."""
+
+    def process(
+        self, numbered: tuple[int, TextInput | SyntheticInput]
+    ) -> Iterator[tuple[int, TextInput | SyntheticInput] | pvalue.TaggedOutput]:
+        number, entry = numbered
+        try:
+            yield from ((number, part) for part in parts(entry))
+        except UserError as error:
+            yield pvalue.TaggedOutput("problems", str(error))
+
+
 class Read(beam.DoFn):
     """An input to batches; an input that cannot be read, to a problem."""
 
@@ -44,10 +57,7 @@ class Read(beam.DoFn):
     ) -> Iterator[Batch | pvalue.TaggedOutput]:
         number, entry = numbered
         try:
-            if isinstance(entry, SyntheticInput):
-                yield from read_synthetic(self._config.synthetic, entry, number)
-            else:
-                yield from read_text(entry, number)
+            yield from read(entry, number, self._config.synthetic)
         except UserError as error:
             yield pvalue.TaggedOutput("problems", str(error))
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from components import beam_runner, manifest
+from components.ingest import places
 from components.ingest.config import Config
 from components.ingest.inputs import files_of, list_inputs
 from components.ingest.layout import ACCEPTED, COUNTS, READ, REPORT, SCRATCH
@@ -44,12 +45,15 @@ def run(
         manifest.write_atomically(directory / COUNTS, text + "\n")
         return counts
 
+    files = files_of(inputs)
+    remote = {name: path for name, path in files.items() if places.is_remote(path)}
     return manifest.complete(
         "ingest",
         output,
         config=_described(config, tasks),
-        inputs=files_of(inputs),
+        inputs={name: Path(files[name]) for name in files.keys() - remote.keys()},
         make=make,
+        digests={name: places.digest(path) for name, path in remote.items()},
     )
 
 

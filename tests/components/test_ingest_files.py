@@ -88,11 +88,11 @@ def test_globs_are_paired_in_order_and_plain_names_may_hold_brackets(tmp_path):
 
 def broken(base: Path, name: str) -> tuple[str, str]:
     """Two files in the way of ``name``, for the test below."""
-    lines = [f"line {i}" for i in range(5000)]
-    write(base / "a.en", lines)
+    lines = [f"Zeile {i}" for i in range(5000)]
+    write(base / "a.en", [f"line {i}" for i in range(5000)])
     write(base / "a.de", lines)
     if name == "misaligned":
-        write(base / "a.de", lines[:-2])
+        write(base / "a.de", lines[:1203] + lines[1205:])
     elif name == "empty":
         (base / "a.en").write_bytes(b"")
         (base / "a.de").write_bytes(b"")
@@ -114,10 +114,14 @@ def broken(base: Path, name: str) -> tuple[str, str]:
         write(base / "b.en", lines)
         return "*.en", "*.de"
     elif name == "utf-16":
-        (base / "a.de").write_bytes("\n".join(lines).encode("utf-16"))
+        (base / "a.de").write_bytes("\n".join(lines).encode("utf-16-le"))
     elif name == "few":
-        write(base / "a.en", lines[:30])
+        write(base / "a.en", [line.lower() + "!" for line in lines[:30]])
         write(base / "a.de", lines[:30])
+    elif name == "binary":
+        (base / "a.de").write_bytes(bytes(range(256)) * 40)
+    elif name == "same text":
+        write(base / "a.de", [f"line {i}" for i in range(5000)])
     elif name == "archive":
         return "a.en", "a.zip"
     return "a.en", "a.de"
@@ -126,7 +130,10 @@ def broken(base: Path, name: str) -> tuple[str, str]:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("misaligned", r"a\.en has 5000 lines, .*a\.de has 4998"),
+        (
+            "misaligned",
+            r"a\.en has 5000 lines, .*a\.de has 4998; .* from line 1204 on; .*skip",
+        ),
         ("empty", r"a\.en: the file is empty"),
         ("cut off", r"a\.de\.gz: cannot be read beyond byte .* damaged"),
         ("not gzip", r"a\.de\.gz: cannot be read .* not what its name says"),
@@ -134,9 +141,11 @@ def broken(base: Path, name: str) -> tuple[str, str]:
         ("missing", r"ingest\.text\.en-de\.target: no file .*b\.de"),
         ("same file", r"source and target are the same file"),
         ("uneven globs", r"matches 2 files and \*\.de matches 1"),
-        ("utf-16", r"0 sentences can be held out.*not_text 5000"),
+        ("utf-16", r"a\.de: .* like UTF-16 without .* mark; set encoding: utf-16-le"),
+        ("binary", r"a\.de: a binary file"),
+        ("same text", r"a\.en and .*a\.de hold the same text"),
         ("few", r"30 sentences can be held out, .* is 40; ask for fewer"),
-        ("archive", r"\.zip files cannot be read"),
+        ("archive", r"a\.zip is an archive"),
     ],
 )
 def test_files_that_cannot_be_used_are_explained(tmp_path, name, message):

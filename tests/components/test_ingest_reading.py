@@ -5,13 +5,17 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
+from pathlib import Path
 
 import pytest
+import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from components.ingest import compression, lines
-from components.ingest.inputs import TextInput
+from components.ingest.compression import chunks
+from components.ingest.encodings import open_text
+from components.ingest.inputs import LINES, TextInput
 from components.ingest.keys import comparable
 from components.ingest.repair import decode, repair
 from models.errors import UserError
@@ -47,12 +51,18 @@ def small_steps(monkeypatch):
     monkeypatch.setattr(lines, "BATCH", 3)
 
 
+def two_files(folder: Path, split: str, origin: str = "") -> TextInput:
+    paths = str(folder / "a"), str(folder / "b")
+    return TextInput("en-de", split, "a", LINES, paths, origin=origin)
+
+
 @FUZZ
 @given(content=odd_bytes)
 def test_lines_are_what_stands_between_line_feeds(small_steps, tmp_path, content):
     path = tmp_path / "text"
     path.write_bytes(content)
-    batches = list(lines.line_batches(str(path)))
+    _, stream = open_text(str(path), None, "de")
+    batches = list(lines.line_batches(str(path), stream))
     expected = content.removeprefix(b"\xef\xbb\xbf").split(b"\n")
     if not expected[-1]:
         expected.pop()
@@ -62,7 +72,12 @@ def test_lines_are_what_stands_between_line_feeds(small_steps, tmp_path, content
 
 @pytest.mark.parametrize(
     ("ending", "compress"),
-    [("gz", gzip.compress), ("bz2", bz2.compress), ("xz", lzma.compress)],
+    [
+        ("gz", gzip.compress),
+        ("bz2", bz2.compress),
+        ("xz", lzma.compress),
+        ("zst", zstandard.ZstdCompressor().compress),
+    ],
 )
 def test_compressed_files_are_read_to_the_end_or_not_at_all(
     tmp_path, ending, compress, small_steps
@@ -70,18 +85,17 @@ def test_compressed_files_are_read_to_the_end_or_not_at_all(
     content = "".join(f"Zeile {i} ü\n" for i in range(500)).encode()
     path = tmp_path / f"text.{ending}"
     path.write_bytes(compress(content) + compress(b"and more\n"))
-    found = [line for batch in lines.line_batches(str(path)) for line in batch]
-    assert found == [*content.split(b"\n")[:-1], b"and more"]
+    assert b"".join(chunks(str(path))) == content + b"and more\n"
     path.write_bytes(compress(content)[:-9])
     with pytest.raises(UserError, match=f"text.{ending}: cannot be read beyond"):
-        list(lines.line_batches(str(path)))
+        list(lines.text_batches(str(path)))
 
 
 @pytest.mark.parametrize(("left", "right"), [(9, 8), (3, 7), (6, 5), (0, 4)])
 def test_misaligned_files_are_counted_to_their_ends(tmp_path, small_steps, left, right):
     for name, count in (("a", left), ("b", right)):
         (tmp_path / name).write_text("x\n" * count)
-    entry = TextInput("en-de", "train", tmp_path / "a", tmp_path / "b", "a")
+    entry = two_files(tmp_path, "train")
     with pytest.raises(UserError, match=rf"a has {left} lines, .*b has {right};"):
         list(lines.read_text(entry, 0))
 
@@ -89,7 +103,7 @@ def test_misaligned_files_are_counted_to_their_ends(tmp_path, small_steps, left,
 def test_batches_carry_their_place_and_their_bad_lines(tmp_path, small_steps):
     (tmp_path / "a").write_bytes(b"1\n2\n3\n4\n\xff\n6\n7")
     (tmp_path / "b").write_bytes(b"1\n2\n3\n4\n5\n\xfe\n7")
-    entry = TextInput("en-de", "t", tmp_path / "a", tmp_path / "b", "a", "source")
+    entry = two_files(tmp_path, "t", "source")
     batches = list(lines.read_text(entry, 4))
     assert [batch.first_line for batch in batches] == [1, 4, 7]
     assert [set(batch.faults) for batch in batches] == [set(), {1, 2}, set()]
@@ -108,12 +122,10 @@ def test_batches_carry_their_place_and_their_bad_lines(tmp_path, small_steps):
 )
 def test_origins_that_do_not_fit_are_explained(tmp_path, small_steps, origins, message):
     for name in ("a", "b"):
-        (tmp_path / name).write_text("x\n" * 4)
+        (tmp_path / name).write_text(f"{name}\n" * 4)
     path = tmp_path / "origin"
     path.write_text("\n".join(origins))
-    entry = TextInput(
-        "en-de", "news", tmp_path / "a", tmp_path / "b", "a", origin=str(path)
-    )
+    entry = two_files(tmp_path, "news", str(path))
     with pytest.raises(UserError, match=message):
         list(lines.read_text(entry, 0))
 
@@ -148,5 +160,6 @@ def test_repairing_and_comparing_a_batch_is_doing_so_line_by_line(texts):
 def test_a_long_line_is_one_line(tmp_path):
     path = tmp_path / "long"
     path.write_bytes(b"x" * 3_000_000 + b"\nshort\n")
-    (batch,) = lines.line_batches(str(path))
+    ((batch, bad),) = lines.text_batches(str(path))
+    assert not bad
     assert [len(line) for line in batch] == [3_000_000, 5]

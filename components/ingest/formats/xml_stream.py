@@ -1,0 +1,118 @@
+"""Streaming XML: elements as they end, and where a file stops being XML.
+
+The parser is expat: it loads nothing from outside the file, and stops entities that
+expand out of all proportion.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from itertools import chain
+from xml.etree.ElementTree import Element, ParseError, XMLPullParser
+
+from components.ingest.compression import chunks
+from components.ingest.corpus import DETECT
+from components.ingest.encodings import to_utf8
+from models.errors import UserError
+
+_DECLARED = re.compile(rb"<\?xml[^>]*encoding\s*=\s*[\"']([A-Za-z0-9._-]+)[\"']")
+_ENCODING = re.compile(rb"(<\?xml[^>]*?)\s+encoding\s*=\s*[\"'][^\"']*[\"']")
+_NATIVE = {"utf-8", "utf-16", "us-ascii", "iso-8859-1"}
+_LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
+
+
+def events(
+    path: str, root: Collection[str], encoding: str | None
+) -> Iterator[tuple[str, Element]]:
+    """``start`` and ``end`` of every element, in the order of the file.
+
+    Whoever has done with an element clears it, or the whole file stays in memory.
+
+    Args:
+      path: The file, plain or compressed.
+      root: Names the outermost element may have.
+      encoding: Encoding, where it is not what the file declares.
+
+    Raises:
+      UserError: The file is no XML from some line on, or is about something else.
+    """
+    parser, stream = _parser(path, encoding)
+    seen = False
+    try:
+        for chunk in chain(stream, [None]):
+            if chunk is None:
+                parser.close()
+            else:
+                parser.feed(chunk)
+            for event, element in parser.read_events():
+                if not seen and local(element) not in root:
+                    raise UserError(
+                        f"{path}: the outermost element is <{local(element)}>; "
+                        f"expected <{'> or <'.join(root)}>"
+                    )
+                seen = True
+                yield event, element
+    except ParseError as error:
+        line, column = error.position
+        reason = str(error).rpartition(": ")[0]
+        raise UserError(
+            f"{path}: line {line}, column {column + 1}: {reason}; expected well-formed "
+            "XML"
+        ) from error
+    except (LookupError, ValueError) as error:
+        if isinstance(error, UserError):
+            raise
+        raise UserError(f"{path}: its encoding cannot be read: {error}") from error
+
+
+def local(element: Element) -> str:
+    """The name of an element without its namespace."""
+    return element.tag.rpartition("}")[2]
+
+
+def language(element: Element, default: str = "") -> str:
+    """``xml:lang`` or ``lang``."""
+    return element.get(_LANGUAGE) or element.get("lang") or default
+
+
+def children(element: Element, *names: str) -> list[Element]:
+    """Direct children with one of these names."""
+    return [child for child in element if local(child) in names]
+
+
+def text(element: Element, hidden: Collection[str] = ()) -> str:
+    """All text in an element, but for what is inside inline elements that hold code
+    rather than text."""
+    if not len(element):
+        return element.text or ""
+    parts = []
+    waiting: list[Element | str] = [element]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, str):
+            parts.append(item)
+            continue
+        parts.append(item.text or "")
+        for child in reversed(item):
+            waiting.append(child.tail or "")
+            if local(child) not in hidden:
+                waiting.append(child)
+    return "".join(parts)
+
+
+def _parser(path: str, encoding: str | None) -> tuple[XMLPullParser, Iterator[bytes]]:
+    stream = chunks(path)
+    start = next(stream, b"")
+    if not start:
+        raise UserError(f"{path}: the file is empty; expected XML")
+    stream = chain([start], stream)
+    declared = _DECLARED.match(start)
+    codec = encoding if encoding not in (None, DETECT) else None
+    if codec is None and declared and declared[1].decode().lower() not in _NATIVE:
+        codec = declared[1].decode()
+    if codec is not None:
+        stream = to_utf8(path, stream, codec)
+        head = _ENCODING.sub(rb"\1", next(stream, b""), count=1)
+        stream = chain([head], stream)
+    return XMLPullParser(("start", "end")), stream
