@@ -12,7 +12,6 @@ import numpy as np
 import tensorflow as tf
 
 from components.test_sets import FIELDS, LongPair, TestSet, load_test_sets
-from models.nmt.loss import token_cross_entropy
 from models.nmt.transformer import Transformer
 
 __all__ = ["FIELDS", "Scorer", "SentenceLosses", "TestSet", "load_test_sets"]
@@ -132,8 +131,7 @@ class Scorer:
     def _token_losses(self, *fields: tf.Tensor) -> tf.Tensor:
         """Four ``[rows, length]`` -> nats, ``[stack, rows, length]``."""
         stacked = [tf.tile(field[None], (self.model.stack, 1, 1)) for field in fields]
-        logits = self.model(*stacked, training=False)
-        return token_cross_entropy(logits, stacked[2])
+        return self.model.token_losses(*stacked)
 
 
 def sum_by_segment(
