@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipeline.command_parser import add_command, positive_count, positive_number
+from models.errors import UserError
+from pipeline.command_parser import (
+    add_command,
+    parse_weights,
+    positive_count,
+    positive_number,
+)
 
 if TYPE_CHECKING:
     from pipeline.steps import Context
+    from pipeline.useful_trials import Goal
 
 # The commands of single steps, in order, with what a reader wants to know of each.
 # `fit` and `recommend` are commands of their own (see `law_commands`): they work on
@@ -25,6 +33,8 @@ _VERBS = {
 }
 _ALL_VERBS = (*list(_VERBS)[:4], "fit", "recommend", "report")
 
+_TABLES = (".csv", ".parquet")
+
 _RUN = """\
 Every step that is not already done, in order: ingest, tokenize, train, evaluate, fit,
 recommend, report. Stop it anywhere and run the same command again: it goes on from
@@ -34,7 +44,13 @@ mixtures that the fit has never seen.
 
 _PLAN = """\
 What a sweep is before it runs: the exact parameter counts of its sizes, its trials,
-tokens and FLOPs, and how long it may take. Reads no data and loads no TensorFlow.
+tokens and FLOPs, how long it may take, and which of the trials pin the law for how much
+of the cost. Reads no data and loads no TensorFlow.
+
+With the table of runs that have been trained, which one to train next:
+
+  polyscale plan quickstart --table runs/quickstart/evaluate
+  polyscale plan my_runs.csv --n 1e9       a table alone: its sizes x its mixtures
 """
 
 
@@ -65,6 +81,24 @@ def add(commands: argparse._SubParsersAction) -> None:
     plan.add_argument(
         "--jobs", type=positive_count, default=None, metavar="N",
         help="trials that run at the same time (default: the cores of this machine)",
+    )  # fmt: skip
+    plan.add_argument(
+        "--table", metavar="TABLE", type=Path, default=None,
+        help="runs of it that have been trained: CSV, Parquet or `evaluate`'s folder",
+    )  # fmt: skip
+    plan.add_argument(
+        "--n", metavar="N", type=positive_number, default=None,
+        help="size of the model to predict (default: the one the file asks about or "
+        "holds out, or ten times the largest)",
+    )  # fmt: skip
+    plan.add_argument(
+        "--p", metavar="TASK=X,...", default="",
+        help="mixture to predict (default: those of the sweep)",
+    )  # fmt: skip
+    plan.add_argument(
+        "--interval", metavar="X", type=positive_number, default=None,
+        help="list the trials for an interval this many times that of the whole sweep "
+        "(default: 1.3)",
     )  # fmt: skip
     plan.add_argument("--json", action="store_true", help="for a program to read")
     plan.set_defaults(handler=_handle_plan)
@@ -143,11 +177,50 @@ def _handle_step(arguments: argparse.Namespace) -> None:
 def _handle_plan(arguments: argparse.Namespace) -> None:
     import json
 
+    from components.fit.done_runs import read_done
     from pipeline import experiment, plan
+    from pipeline.useful_trials import LISTED, Goal
 
+    goal = Goal(
+        n=arguments.n,
+        mixture=parse_weights("--p", arguments.p),
+        interval=arguments.interval or LISTED,
+    )
+    if Path(arguments.experiment).suffix in _TABLES:
+        _plan_table(arguments, goal)
+        return
     loaded = experiment.load(experiment.find(Path(arguments.experiment)), arguments.set)
     planned = plan.make(loaded, jobs=_jobs(arguments.jobs), gflops=arguments.gflops)
+    done = None
+    if arguments.table is not None:
+        done = read_done(arguments.table, loaded.tasks, loaded.fit.held_out.sizes)
+    useful = plan.most_useful(planned, goal, done)
     if arguments.json:
-        print(json.dumps(plan.record(planned), indent=1))
+        print(json.dumps(plan.record(planned, useful), indent=1))
     else:
-        sys.stdout.write(plan.text(planned))
+        sys.stdout.write(plan.text(planned, useful))
+
+
+def _plan_table(arguments: argparse.Namespace, goal: Goal) -> None:
+    """Which run to train beside those of a table."""
+    import json
+
+    from components.fit.done_runs import read_done
+    from pipeline import useful_text, useful_trials
+
+    for option in ("set", "gflops", "jobs", "table"):
+        if getattr(arguments, option):
+            raise UserError(
+                f"plan {arguments.experiment}: --{option} goes with an experiment file"
+            )
+    done = read_done(Path(arguments.experiment))
+    useful = useful_trials.find(useful_trials.sweep_around(done), goal, done)
+    if useful is None:
+        raise UserError(
+            f"plan {arguments.experiment}: its sizes x mixtures are no more runs than "
+            "the law has coefficients; add a size or a mixture"
+        )
+    if arguments.json:
+        print(json.dumps(dataclasses.asdict(useful), indent=1))
+    else:
+        sys.stdout.write(useful_text.text(useful))

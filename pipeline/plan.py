@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from pipeline.duration import duration
 from models.errors import UserError
 from models.nmt.sizes import ParameterCount, count_parameters, get_shape
-from pipeline import useful_trials
-from pipeline.duration import duration
+from pipeline import useful_text, useful_trials
 from pipeline.experiment import Experiment
-from pipeline.useful_trials import UsefulTrials
+from pipeline.useful_trials import Goal, UsefulTrials
+
+if TYPE_CHECKING:
+    from components.fit.done_runs import DoneRuns
 
 # One core of a laptop multiplies at about this speed once matrices are large; with
 # narrow ones it is bound by overhead and memory, and reaches half of it at this width.
@@ -87,10 +90,19 @@ class Plan:
         return (work + groups * COMPILE_SECONDS) / self.jobs
 
 
-def most_useful(plan: Plan) -> UsefulTrials | None:
-    """The trials in the order in which they are worth their cost."""
+def most_useful(
+    plan: Plan, goal: Goal | None = None, done: DoneRuns | None = None
+) -> UsefulTrials | None:
+    """Which trials the law needs most for what they cost.
+
+    Args:
+      plan: The sweep.
+      goal: What the law is to predict.
+      done: Runs that have already been trained.
+    """
     flops = {size.name: size.flops for size in plan.sizes}
-    return useful_trials.rank(plan.experiment, flops)
+    sweep = useful_trials.sweep_of(plan.experiment, flops)
+    return useful_trials.find(sweep, goal, done)
 
 
 def make(experiment: Experiment, *, jobs: int = 1, gflops: float | None = None) -> Plan:
@@ -129,9 +141,8 @@ def core_gflops(d_model: int) -> float:
     return CORE_GFLOPS * d_model / (d_model + HALF_SPEED_WIDTH)
 
 
-def record(plan: Plan) -> dict[str, Any]:
-    """The plan as JSON values."""
-    useful = most_useful(plan)
+def record(plan: Plan, useful: UsefulTrials | None) -> dict[str, Any]:
+    """The plan as JSON values, with what `most_useful` found."""
     return {
         "name": plan.experiment.name,
         "cohort": plan.experiment.cohort,
@@ -148,8 +159,8 @@ def record(plan: Plan) -> dict[str, Any]:
     }
 
 
-def text(plan: Plan) -> str:
-    """The plan for a person to read."""
+def text(plan: Plan, useful: UsefulTrials | None) -> str:
+    """The plan for a person to read, with what `most_useful` found."""
     rows = [_size_record(size) for size in plan.sizes]
     cells = [[*_COLUMNS, "trials", "steps", "tokens", "FLOPs", "time"]]
     for row in rows:
@@ -176,13 +187,7 @@ def text(plan: Plan) -> str:
         f"all trials: {plan.tokens:.3g} target tokens, {plan.flops:.3g} FLOPs, about "
         f"{duration(plan.seconds)} of training with {plan.jobs} at a time at "
         f"{_speed(plan)} (--jobs, --gflops)\n"
-        f"{_useful(plan)}"
-    )
-
-
-def _useful(plan: Plan) -> str:
-    found = most_useful(plan)
-    return "" if found is None else f"\n{useful_trials.text(found)}"
+    ) + ("" if useful is None else f"\n{useful_text.text(useful)}")
 
 
 def _speed(plan: Plan) -> str:

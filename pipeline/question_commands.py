@@ -10,6 +10,7 @@ from pipeline.command_parser import (
     add_command,
     add_out,
     deliver,
+    parse_weights,
     positive_count,
     positive_number,
 )
@@ -192,27 +193,3 @@ def _handle_recommend(arguments: argparse.Namespace) -> None:
         print(json.dumps(decision.to_record(found), indent=1, ensure_ascii=False))
     else:
         print(decision.recommendation_text(found))
-
-
-def parse_weights(option: str, text: str) -> dict[str, float]:
-    """``en-de=2,en-zh=1`` -> numbers by task; an empty text gives none.
-
-    Raises:
-      UserError: A part that is not ``task=number``, or a task named twice.
-    """
-    weights: dict[str, float] = {}
-    for part in text.split(",") if text.strip() else ():
-        task, _, number = (piece.strip() for piece in part.partition("="))
-        try:
-            value = float(number)
-        except ValueError:
-            value = float("nan")
-        if not task or not 0 <= value < float("inf"):
-            raise UserError(
-                f"{option} {text}: cannot read {part.strip()!r}; expected task=number, "
-                "for example en-de=2,en-zh=1"
-            )
-        if task in weights:
-            raise UserError(f"{option} {text}: {task} is named twice")
-        weights[task] = value
-    return weights

@@ -1,144 +1,216 @@
-"""Which runs pin a prediction best for the money: optimal design."""
+"""Which runs to train: the cheapest that pin a prediction, and the next one."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from models.errors import UserError
-from models.laws.capacity import capacity
-from models.laws.capacity_law import CapacityLaw
+from models.laws.precision import Precision
 from models.laws.solver import Array
 
-# Coefficients to plan with before there is a fit: [M]'s typical curve (alpha about
-# .3, reducible loss about .4 of the irreducible at the reference size, f near p).
-TYPICAL = (0.3, 0.4, 1.2, 0.2, 0.8, 1.0)
-_PRIOR = (0.15, 0.4, 0.5, 0.4, 0.4, 0.6)  # what is known of them without any run
+# A curve through three sizes cannot show that its form is wrong.
+_SIZES = 4
+_PAIRS = 24  # so many of the dearest runs are also tried in pairs
 
 
 @dataclasses.dataclass(frozen=True)
-class Design:
+class Subset:
+    """Runs that are enough for an interval.
+
+    Attributes:
+      runs: Their indices, the most useful for its cost first.
+      cost_share: What they cost, of the cost of all.
+      interval: Interval of a newly trained model, over that with all runs.
+      law_interval: The same for the law's own value, without the noise of a run.
+    """
+
+    runs: tuple[int, ...]
+    cost_share: float
+    interval: float
+    law_interval: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Ranking:
     """Runs in the order in which they are worth their cost.
 
     Attributes:
-      order: Index of each candidate, the most useful one first.
-      cost_share: Cost of the first k runs over that of all, [runs].
-      widths: Standard error of the prediction after the first k runs over that after
-        all of them, [runs].
+      runs: Their indices.
+      half_widths: Half an interval of a newly trained model after each.
     """
 
-    order: tuple[int, ...]
-    cost_share: tuple[float, ...]
-    widths: tuple[float, ...]
-
-    def enough(self, ratio: float = 1.3) -> int:
-        """How many of the runs keep the interval within this ratio."""
-        return next(k for k, w in enumerate(self.widths, 1) if w <= ratio)
+    runs: tuple[int, ...]
+    half_widths: tuple[float, ...]
 
 
-def design(
-    n: ArrayLike,
-    p: ArrayLike,
-    cost: ArrayLike,
-    *,
-    target_n: float,
-    target_p: Sequence[float],
-    done: Sequence[int] = (),
-    coefficients: Sequence[float] = TYPICAL,
-    noise_sd: float = 0.004,
-) -> Design:
-    """Greedy c-optimal design for the approximate law of each of two tasks.
+def cheapest(
+    precision: Precision, ratio: float, done: Sequence[int] = ()
+) -> Subset | None:
+    """The cheapest runs whose interval is at most ``ratio`` times that of all.
 
-    Every step takes the run that lowers the variance of the predictions at the
-    target the most for its cost (a run informs both tasks' laws, at p and 1 - p).
+    Runs are added by what they tell for their cost until they are enough. Then one or
+    two at a time are taken out and replaced by what is cheaper, until no exchange
+    saves anything.
 
     Args:
-      n: Size of each candidate, [runs].
-      p: First task's weight in each, [runs].
-      cost: What each costs, in any unit, [runs].
-      target_n: Size of the model to predict.
-      target_p: First task's weights there.
-      done: Candidates that have already been trained; they come first.
-      coefficients: Coefficients to plan with, in the order alpha, beta (at the
-        candidates' mean size), irreducible_loss, c1, c2, c3.
-      noise_sd: Seed-to-seed standard deviation of a loss.
+      precision: The candidates.
+      ratio: The interval, over that with all candidates; 1 or more.
+      done: Candidates that have already been trained; they are part of any subset.
+
+    Returns:
+      The runs; None where even all of them leave no degree of freedom.
 
     Raises:
-      UserError: No candidates, or a size or cost that is not positive.
+      UserError: A ratio below 1.
     """
-    sizes, own, price = (np.asarray(part, float) for part in (n, p, cost))
-    if not len(sizes) or not ((sizes > 0) & (price > 0)).all():
-        raise UserError("plan: expected candidates with positive sizes and costs")
-    reference = float(np.exp(np.log(sizes).mean()))
-    theta = np.asarray(coefficients, float)
-    prior = np.diag(1.0 / np.square(_PRIOR))
-    rows = [_jacobian(sizes / reference, share, theta) for share in (own, 1.0 - own)]
-    at = np.asarray(target_p, float)
-    there = np.full(len(at), target_n / reference)
-    goals = [_jacobian(there, share, theta) for share in (at, 1.0 - at)]
-    information = [prior.copy(), prior.copy()]
-    # Zero-shot rows are never fitted.
-    usable = [own > 0, own < 1]
-    left = list(range(len(sizes)))
-    order, shares, widths = [], [], []
-    while left:
-        forced = [k for k in done if k in left]
-        chosen = (
-            forced[0]
-            if forced
-            else _most_useful(left, rows, usable, information, goals, price, noise_sd)
-        )
-        left.remove(chosen)
-        for k in range(2):
-            information[k] += _gain(rows[k], usable[k], chosen, noise_sd)
-        order.append(chosen)
-        shares.append(float(price[order].sum() / price.sum()))
-        widths.append(_variance(information, goals) ** 0.5)
-    return Design(tuple(order), tuple(shares), tuple(w / widths[-1] for w in widths))
+    if not ratio >= 1:
+        raise UserError(f"interval {ratio:g}: expected 1 or more, times that of all")
+    everything = list(range(len(precision.n)))
+    if not precision.tasks or not precision.is_enough(everything):
+        return None
+    search = _Search(precision, ratio * precision.half_width(everything), tuple(done))
+    chosen = search.pruned(search.completed(done, set(), np.inf) or everything)
+    better: list[int] | None = chosen
+    while better is not None:
+        chosen = better
+        better = search.exchanged(chosen)
+    first = rank(precision, done, among=chosen)
+    whole = [precision.half_width(everything, measured) for measured in (True, False)]
+    own = [precision.half_width(chosen, measured) for measured in (True, False)]
+    return Subset(
+        runs=(*done, *first.runs),
+        cost_share=float(precision.cost[chosen].sum() / precision.cost.sum()),
+        interval=own[0] / whole[0],
+        law_interval=own[1] / whole[1],
+    )
 
 
-def _jacobian(x: Array, p: Array, theta: Array) -> Array:
-    form = CapacityLaw(x, p, np.column_stack([p, 1.0 - p]), capacity("flexible"))
-    return form.evaluate(theta[None])[1][0]
+def rank(
+    precision: Precision,
+    done: Sequence[int] = (),
+    among: Iterable[int] | None = None,
+    count: int | None = None,
+) -> Ranking:
+    """Orders runs by what each tells for its cost, given those before it.
 
-
-def _gain(rows: Array, usable: Array, k: int, noise_sd: float) -> Array:
-    return np.outer(rows[k], rows[k]) / noise_sd**2 * usable[k]
-
-
-def _variance(information: list[Array], goals: list[Array]) -> float:
-    """Mean variance of the predictions at the target."""
-    parts = [
-        np.einsum("ri,ij,rj->r", goal, np.linalg.inv(known), goal)
-        for known, goal in zip(information, goals, strict=True)
-    ]
-    return float(np.mean(parts))
+    Args:
+      precision: The candidates.
+      done: Candidates that have already been trained.
+      among: Those to order; all that are not done when omitted.
+      count: How many to name at most.
+    """
+    everything = range(len(precision.n)) if among is None else among
+    left = sorted(set(everything) - set(done))
+    chosen, widths = list(done), []
+    while left and (count is None or len(widths) < count):
+        before, after = precision.outlook(chosen)
+        best = _most_useful(precision, before, after, left)
+        chosen.append(best)
+        left.remove(best)
+        widths.append(float(after[best]))
+    return Ranking(tuple(chosen[len(done) :]), tuple(widths))
 
 
 def _most_useful(
-    left: list[int],
-    rows: list[Array],
-    usable: list[Array],
-    information: list[Array],
-    goals: list[Array],
-    price: Array,
-    noise_sd: float,
+    precision: Precision, before: float, after: Array, among: list[int]
 ) -> int:
-    """The candidate with the largest fall of log variance for its cost."""
-    before = _variance(information, goals)
-    best, most = left[0], -np.inf
-    for k in left:
-        after = _variance(
-            [
-                known + _gain(part, use, k, noise_sd)
-                for known, part, use in zip(information, rows, usable, strict=True)
-            ],
-            goals,
+    """The run with the largest relative fall of the interval for its cost."""
+    worth = np.log(before / after[among]) / precision.cost[among]
+    return among[int(np.argmax(worth))]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Search:
+    """The search for the cheapest runs within a limit.
+
+    Attributes:
+      precision: The candidates.
+      limit: Largest admissible half width.
+      done: Runs that stay.
+    """
+
+    precision: Precision
+    limit: float
+    done: tuple[int, ...]
+
+    def suffices(self, chosen: Sequence[int]) -> bool:
+        """Whether these runs are enough."""
+        return self._is_sound(chosen) and self._is_narrow(
+            self.precision.half_width(chosen)
         )
-        worth = np.log(before / after) / price[k]
-        if worth > most:
-            best, most = k, worth
-    return best
+
+    def _is_narrow(self, half_width: float) -> bool:
+        return half_width <= self.limit * (1 + 1e-12)
+
+    def _is_sound(self, chosen: Sequence[int]) -> bool:
+        """Whether there are spare runs, and sizes that can show a misfit."""
+        sizes = self.precision.n.tolist()
+        known = {sizes[k] for k in chosen}
+        return self.precision.is_enough(chosen) and (
+            len(known) >= _SIZES or len(known) == len(set(sizes))
+        )
+
+    def price(self, chosen: Sequence[int]) -> float:
+        """What these runs cost."""
+        return float(self.precision.cost[list(chosen)].sum())
+
+    def completed(
+        self, chosen: Sequence[int], without: set[int], below: float
+    ) -> list[int] | None:
+        """Adds runs until they suffice; None unless for less than ``below``."""
+        chosen, cost = list(chosen), self.precision.cost
+        while True:
+            before, after = self.precision.outlook(chosen)
+            sound = self._is_sound(chosen)
+            if sound and self._is_narrow(before):
+                return chosen
+            room = below - self.price(chosen)
+            out = without.union(chosen)
+            left = [k for k in range(len(cost)) if k not in out and cost[k] < room]
+            if not left:
+                return None
+            last = [k for k in left if self._is_narrow(after[k])]
+            if not sound:
+                last = [k for k in last if self._is_sound([*chosen, k])]
+            if last:
+                chosen.append(min(last, key=lambda k: cost[k]))
+            elif self._is_narrow(before):
+                chosen.append(min(left, key=lambda k: self._novelty(chosen, k)))
+            else:
+                chosen.append(_most_useful(self.precision, before, after, left))
+
+    def _novelty(self, chosen: list[int], k: int) -> tuple[bool, float]:
+        """A new size first, then what is cheap."""
+        known = self.precision.n[k] in self.precision.n[chosen]
+        return bool(known), float(self.precision.cost[k])
+
+    def pruned(self, chosen: list[int]) -> list[int]:
+        """Without the runs that are not needed, the dearest first."""
+        for k in self._dearest(chosen):
+            rest = [other for other in chosen if other != k]
+            if self.suffices(rest):
+                chosen = rest
+        return chosen
+
+    def exchanged(self, chosen: list[int]) -> list[int] | None:
+        """A cheaper set with one or two runs replaced; None where there is none."""
+        now = self.price(chosen) * (1 - 1e-9)
+        for out in self._removals(chosen):
+            rest = [k for k in chosen if k not in out]
+            found = self.completed(rest, set(out), now)
+            if found is not None:
+                return self.pruned(found)
+        return None
+
+    def _removals(self, chosen: list[int]) -> Iterator[tuple[int, ...]]:
+        dearest = self._dearest(chosen)
+        yield from ((k,) for k in dearest)
+        yield from itertools.combinations(dearest[:_PAIRS], 2)
+
+    def _dearest(self, chosen: list[int]) -> list[int]:
+        free = [k for k in chosen if k not in self.done]
+        return sorted(free, key=lambda k: -self.precision.cost[k])

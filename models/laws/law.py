@@ -119,6 +119,10 @@ class Law:
         values, _ = self._evaluate(n, p, self.theta[None])
         return values[0].reshape(expected)
 
+    def gradient(self, n: ArrayLike, p: Shares) -> Array:
+        """Derivatives of the law's value, [rows, parameters]."""
+        return self._evaluate(n, p, self.theta[None])[1][0]
+
     def predict_draws(self, n: ArrayLike, p: Shares) -> Array:
         """The law's value under each draw, [draws, rows]."""
         return self._evaluate(n, p, self.draws)[0]

@@ -15,7 +15,6 @@ from models.laws.bivariate import (
 )
 from models.laws.capacity import capacity
 from models.laws.curve import fit_learning_curve, fit_quality
-from models.laws.design import design
 from models.laws.frontier import simplex
 from models.laws.sharing import PERSISTENCE, choose_sharing, fit_shared, predictor
 
@@ -223,18 +222,3 @@ def test_runs_set_apart_by_a_condition_get_their_own_curve() -> None:
     assert ratio == pytest.approx(1.5, rel=0.05)
     with pytest.raises(UserError, match="stands for 2 of its weightings"):
         law.predict(1e8, 0.3)
-
-
-def test_a_design_buys_most_of_the_precision_with_part_of_the_cost() -> None:
-    n = np.repeat(SIZES, 7)
-    p = np.tile([0.0, 0.05, 0.1, 0.3, 0.5, 0.9, 1.0], 5)
-    plan = design(n, p, n, target_n=1e9, target_p=[0.3])
-    assert sorted(plan.order) == list(range(35))
-    enough = plan.enough(1.3)
-    assert enough < 30 and plan.cost_share[enough - 1] < 0.7
-    assert plan.widths[-1] == pytest.approx(1)
-    assert (np.diff(plan.widths) < 1e-9).all()
-    next_one = design(n, p, n, target_n=1e9, target_p=[0.3], done=(34, 2))
-    assert next_one.order[:2] == (34, 2)
-    with pytest.raises(UserError, match="positive sizes and costs"):
-        design([0], [0.5], [1], target_n=1e9, target_p=[0.3])
