@@ -1,4 +1,4 @@
-"""Every bar of the laws in one run: speed, accuracy, coverage.
+"""Every bar of the laws in one run: speed, accuracy, designs, coverage.
 
 python benchmarks/laws_all.py
 """
@@ -26,7 +26,7 @@ def main() -> None:
     print(
         f"{today}, {platform.machine()}, Python {platform.python_version()}, {commit}"
     )
-    for name in ("laws_speed", "laws_accuracy", "laws_coverage"):
+    for name in ("laws_speed", "laws_accuracy", "laws_design", "laws_coverage"):
         print(f"\n{name}", flush=True)
         command = [sys.executable, "-m", f"benchmarks.{name}"]
         subprocess.run(command, cwd=HERE.parent, check=True)

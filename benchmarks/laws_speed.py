@@ -137,7 +137,7 @@ def command() -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tables", type=int, default=200)
-    parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--rounds", type=int, default=20, help="tables for 32 starts")
     arguments = parser.parse_args()
     compare(arguments.tables, arguments.rounds)
     draws()
