@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,21 +10,19 @@ import numpy as np
 from components.ingest.batch import Batch
 from components.ingest.block import Block, Letters, Rejected
 from components.ingest.keys import pair_keys, sentence_keys
+from components.ingest.pairs import Pairs
 from components.ingest.repair import repair
+from components.ingest.rules import Rules
 
 EMPTY = "empty"
 
 
-def clean(
-    batch: Batch,
-    rules: Sequence[tuple[str, Callable[[str, str], bool]]],
-    seed: int,
-) -> tuple[Block, Letters]:
+def clean(batch: Batch, rules: Rules | None, seed: int) -> tuple[Block, Letters]:
     """Repairs a batch and asks the rules about each of its pairs.
 
     Args:
       batch: Pairs as they were read.
-      rules: ``(name, rejects)`` in the order they are asked.
+      rules: The rules; None for those that nothing can go on without.
       seed: Seed of the keys.
 
     Returns:
@@ -32,16 +30,42 @@ def clean(
       did. Together they are as many as the batch has.
     """
     sources, targets = repair(batch.sources), repair(batch.targets)
-    places = batch.places
-    kept: list[int] = []
-    rejected: list[Rejected] = []
+    reasons: list[str | None] = [None] * len(sources)
     for i, (source, target) in enumerate(zip(sources, targets, strict=True)):
-        rule = batch.faults.get(i) or _reason(source, target, rules)
-        if rule is None:
-            kept.append(i)
-        else:
-            rejected.append(Rejected(batch.file, places[i], rule, source, target))
+        if not source or not target:
+            reasons[i] = EMPTY
+    for i, fault in batch.faults.items():
+        reasons[i] = fault
+    if rules is not None:
+        _ask(rules, batch.task, sources, targets, reasons)
+    kept = [i for i, reason in enumerate(reasons) if reason is None]
+    places = batch.places
+    rejected = [
+        Rejected(batch.file, places[i], reason, sources[i], targets[i])
+        for i, reason in enumerate(reasons)
+        if reason is not None
+    ]
     return _block(batch, sources, targets, kept, seed), Letters(rejected)
+
+
+def _ask(
+    rules: Rules,
+    task: str,
+    sources: list[str],
+    targets: list[str],
+    reasons: list[str | None],
+) -> None:
+    """Writes the rule that rejects a pair into ``reasons``."""
+    whole = [i for i, reason in enumerate(reasons) if reason is None]
+    if not whole:
+        return
+    source, _, target = task.partition("-")
+    pairs = Pairs(
+        [sources[i] for i in whole], [targets[i] for i in whole], (source, target)
+    )
+    for name, rejected in rules.ask(pairs):
+        for position in np.flatnonzero(rejected).tolist():
+            reasons[whole[position]] = name
 
 
 def rejections(block: Block, rule: str, index: np.ndarray | None = None) -> Letters:
@@ -55,19 +79,6 @@ def rejections(block: Block, rule: str, index: np.ndarray | None = None) -> Lett
             for (file, line), (source, target) in zip(places, texts, strict=True)
         ]
     )
-
-
-def _reason(
-    source: str,
-    target: str,
-    rules: Sequence[tuple[str, Callable[[str, str], bool]]],
-) -> str | None:
-    if not source or not target:
-        return EMPTY
-    for name, rejects in rules:
-        if rejects(source, target):
-            return name
-    return None
 
 
 def _repaired(details: Mapping[str, Any] | None) -> Mapping[str, Any] | None:

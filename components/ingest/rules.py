@@ -1,4 +1,4 @@
-"""Cleaning rules: each rejects a pair for one reason, which is its name.
+"""The cleaning rules as a list: each rejects a pair for one reason, its name.
 
 A rule is a small frozen record of its own options with one method; the field of
 `Rules` that holds it is the reason written into the dead letters. Setting a
@@ -8,123 +8,38 @@ field to null in the experiment file switches that rule off.
 from __future__ import annotations
 
 import dataclasses
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
-from models.errors import FieldError
+from components.ingest.agreement_rules import Misaligned, Numbers
+from components.ingest.language_rules import WrongLanguage, WrongScript
+from components.ingest.sentence_rules import (
+    Copied,
+    LengthRatio,
+    Markup,
+    Repeated,
+    Tokenised,
+    TooLong,
+)
 
-_MARKUP = re.compile(r"</?[A-Za-z][^<>]*>|https?://\S+")
+if TYPE_CHECKING:
+    import numpy as np
 
+    from components.ingest.pairs import Pairs
 
-@dataclasses.dataclass(frozen=True)
-class TooLong:
-    """Rejects a pair with a side of more than ``characters`` characters."""
-
-    characters: int = 500
-
-    def __post_init__(self) -> None:
-        if self.characters < 1:
-            raise FieldError("characters", f"{self.characters} must be at least 1")
-
-    def rejects(self, source: str, target: str) -> bool:
-        return len(source) > self.characters or len(target) > self.characters
-
-
-@dataclasses.dataclass(frozen=True)
-class LengthRatio:
-    """Rejects a pair whose sides differ too much in length.
-
-    Lengths are counted in UTF-8 bytes, which makes a Chinese sentence about as
-    long as its English translation (three bytes a character, a third as many
-    characters), so that one threshold serves every pair of languages.
-
-    Attributes:
-      maximum: Largest (longer + added) / (shorter + added).
-      added: Bytes added to both sides, so that short sentences may differ more.
-    """
-
-    maximum: float = 3.0
-    added: int = 10
-
-    def __post_init__(self) -> None:
-        if not self.maximum >= 1:
-            raise FieldError("maximum", f"{self.maximum:g} must be at least 1")
-        if self.added < 0:
-            raise FieldError("added", f"{self.added} must not be negative")
-
-    def rejects(self, source: str, target: str) -> bool:
-        sizes = len(source.encode()), len(target.encode())
-        return max(sizes) + self.added > self.maximum * (min(sizes) + self.added)
-
-
-@dataclasses.dataclass(frozen=True)
-class Copied:
-    """Rejects a pair whose target is its source, but for case.
-
-    Attributes:
-      words: Shortest source this applies to: names and interjections of a word
-        or two are often the same in two languages.
-    """
-
-    words: int = 3
-
-    def rejects(self, source: str, target: str) -> bool:
-        if source.casefold() != target.casefold():
-            return False
-        return len(source.split()) >= self.words
-
-
-@dataclasses.dataclass(frozen=True)
-class Markup:
-    """Rejects a pair in which tags and addresses take much of a side.
-
-    Attributes:
-      share: Largest share of a side's characters, in [0, 1].
-    """
-
-    share: float = 0.1
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.share <= 1:
-            raise FieldError("share", f"{self.share:g} must lie in [0, 1]")
-
-    def rejects(self, source: str, target: str) -> bool:
-        return self._share(source) > self.share or self._share(target) > self.share
-
-    def _share(self, text: str) -> float:
-        if "<" not in text and "://" not in text:
-            return 0.0
-        return sum(len(found) for found in _MARKUP.findall(text)) / len(text)
-
-
-@dataclasses.dataclass(frozen=True)
-class Repeated:
-    """Rejects a pair in which a side says one word again and again.
-
-    Attributes:
-      times: Longest run of one word; crawled menus and stuttering translation
-        systems go beyond it.
-    """
-
-    times: int = 4
-
-    def __post_init__(self) -> None:
-        if self.times < 1:
-            raise FieldError("times", f"{self.times} must be at least 1")
-
-    def rejects(self, source: str, target: str) -> bool:
-        return self._repeats(source) or self._repeats(target)
-
-    def _repeats(self, text: str) -> bool:
-        words = text.split()
-        if len(words) - len(set(words)) < self.times:
-            return False
-        run = 1
-        for earlier, word in zip(words, words[1:], strict=False):
-            run = run + 1 if word == earlier else 1
-            if run > self.times:
-                return True
-        return False
+__all__ = [
+    "Copied",
+    "LengthRatio",
+    "Markup",
+    "Misaligned",
+    "Numbers",
+    "Repeated",
+    "Rules",
+    "Tokenised",
+    "TooLong",
+    "WrongLanguage",
+    "WrongScript",
+]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -140,9 +55,33 @@ class Rules:
     length_ratio: LengthRatio | None = LengthRatio()
     copied: Copied | None = Copied()
     markup: Markup | None = Markup()
+    wrong_script: WrongScript | None = WrongScript()
+    tokenised: Tokenised | None = Tokenised()
     repeated: Repeated | None = Repeated()
+    numbers: Numbers | None = Numbers()
+    misaligned: Misaligned | None = Misaligned()
+    wrong_language: WrongLanguage | None = None
 
-    def active(self, task: str) -> tuple[tuple[str, Callable[[str, str], bool]], ...]:
+    def active(self) -> tuple[tuple[str, Callable[[Pairs], np.ndarray]], ...]:
         """``(name, rejects)`` of every rule that is switched on, in order."""
         rules = ((f.name, getattr(self, f.name)) for f in dataclasses.fields(self))
         return tuple((name, rule.rejects) for name, rule in rules if rule is not None)
+
+    def of_invented_languages(self) -> Rules:
+        """The rules that know nothing of the languages there are."""
+        return dataclasses.replace(
+            self, wrong_script=None, wrong_language=None, misaligned=None
+        )
+
+    def check(self) -> None:
+        """Raises ``UserError`` where a rule needs what is not installed."""
+        if self.wrong_language is not None:
+            self.wrong_language.check()
+
+    def ask(self, pairs: Pairs) -> Iterator[tuple[str, np.ndarray]]:
+        """The verdicts, bool [n], of one rule after another; pairs that are
+        rejected by one are not open to the next."""
+        for name, rejects in self.active():
+            rejected = rejects(pairs) & pairs.open
+            pairs.open &= ~rejected
+            yield name, rejected

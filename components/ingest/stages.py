@@ -74,6 +74,9 @@ class Clean(beam.DoFn):
 
     def __init__(self, config: Config, tasks: Sequence[str], scratch: str):
         self._config = config
+        self._rules = config.rules
+        if config.source == "synthetic":
+            self._rules = config.rules.of_invented_languages()
         self._tasks = list(tasks)
         self._scratch = scratch
 
@@ -85,7 +88,7 @@ class Clean(beam.DoFn):
 
     def process(self, batch: Batch) -> Iterator[pvalue.TaggedOutput]:
         own = batch.split in (TRAIN, IN_DOMAIN)
-        rules = self._config.rules.active(batch.task) if own else ()
+        rules = self._rules if own else None
         block, letters = clean(batch, rules, self._config.seed)
         counted = (batch.task, batch.split, READ), len(batch.sources)
         yield pvalue.TaggedOutput("counts", counted)

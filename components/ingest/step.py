@@ -25,6 +25,7 @@ def run(
     config: Config, *, base: Path, tasks: tuple[str, ...], output: Path
 ) -> Manifest:
     """See `components.ingest.run`."""
+    config.rules.check()
     inputs = list_inputs(config, base, tasks)
 
     def make(directory: Path) -> Mapping[str, Any]:

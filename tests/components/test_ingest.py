@@ -238,6 +238,6 @@ def test_sinks_do_not_depend_on_the_order_in_which_parts_arrive(tmp_path):
         Batch("en-de", "news", file, line, [f"{file} {line}"], ["x"])
         for file, line in ((1, 1), (0, 7), (0, 2))
     ]
-    blocks = [clean(batch, (), 0)[0] for batch in batches]
+    blocks = [clean(batch, None, 0)[0] for batch in batches]
     _, ordered = in_file_order("en-de/news", blocks)
     assert ordered.sources == ["0 2", "0 7", "1 1"]

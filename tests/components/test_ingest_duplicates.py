@@ -60,7 +60,7 @@ def claims_on(pairs: list[tuple[str, str]], base: Path, **options) -> tuple[list
     config = a_config(
         text={"en-de": TextTask("a.en", "a.de")},
         test_sentences=1,
-        rules=Rules(),
+        rules=Rules(misaligned=None),
         duplicates=Duplicates(**options),
     )
     manifest = ingest.run(config, base=base, tasks=("en-de",), output=base / "ingest")
