@@ -6,41 +6,74 @@ or damaged file is recognised as such when it is read.
 
 from __future__ import annotations
 
-import io
+import contextlib
 import json
 import logging
 import os
+import struct
 import zipfile
-from collections.abc import Mapping
+import zlib
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from models.errors import UserError
+
 log = logging.getLogger(__name__)
 
 _RECORD = "__record__"
+# What reading an archive raises, depending on which of its bytes is wrong.
+_DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    EOFError,
+    KeyError,
+    NotImplementedError,
+    RuntimeError,
+    ValueError,
+)
 
 
 def save(path: Path, arrays: Mapping[str, np.ndarray], record: Any = None) -> None:
-    """Writes arrays and a JSON record to ``path``, whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    """Writes arrays and a JSON record to ``path``, whole or not at all.
+
+    Raises:
+      UserError: There is no room or no permission; what was there stays as it is.
+    """
     text = np.frombuffer(json.dumps(record).encode(), np.uint8)
-    with open(temporary, "wb") as file:
+    with _replacing(path) as temporary, open(temporary, "wb") as file:
         np.savez(file, **{_RECORD: text}, **arrays)
         file.flush()
         os.fsync(file.fileno())
-    os.replace(temporary, path)
+
+
+@contextlib.contextmanager
+def _replacing(path: Path) -> Iterator[Path]:
+    """A temporary name that becomes ``path`` when everything went well."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        yield temporary
+        os.replace(temporary, path)
+    except OSError as error:
+        _remove(temporary)
+        raise UserError(
+            f"{path}: cannot be written: {error.strerror or error}; the checkpoint "
+            "before it is intact: make room, and the same command continues there"
+        ) from error
 
 
 def load(path: Path) -> tuple[dict[str, np.ndarray], Any]:
     """Reads what `save` wrote. Raises ``ValueError`` when the file is damaged."""
     try:
-        with np.load(io.BytesIO(path.read_bytes())) as archive:
+        with open(path, "rb") as file, np.load(file) as archive:
             arrays = {name: archive[name] for name in archive.files}
-    except (zipfile.BadZipFile, EOFError, KeyError) as error:
-        raise ValueError(f"{path}: damaged checkpoint ({error})") from None
+    except _DAMAGE as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise ValueError(f"{path}: damaged checkpoint ({reason})") from None
     if _RECORD not in arrays:
         raise ValueError(f"{path}: not a checkpoint of ours")
     return arrays, json.loads(arrays.pop(_RECORD).tobytes().decode())
@@ -53,22 +86,66 @@ def save_step(
     record: Any,
     *,
     keep: int = 2,
-) -> None:
+) -> Path:
     """Saves ``step-00001200.npz`` and removes all but the newest ``keep``."""
-    save(directory / f"step-{step:08d}.npz", arrays, record)
+    # What a killed process was writing; a group is trained by one process at a time.
+    for left_over in directory.glob(".step-*.tmp"):
+        _remove(left_over)
+    path = directory / f"step-{step:08d}.npz"
+    save(path, arrays, record)
     for old in _newest_first(directory)[keep:]:
-        old.unlink()
+        _remove(old)
+    return path
 
 
 def load_newest(directory: Path) -> tuple[dict[str, np.ndarray], Any] | None:
     """The newest readable step; a damaged one is passed over, with a warning."""
-    for path in _newest_first(directory):
+    paths = _newest_first(directory)
+    for path in paths:
         try:
             return load(path)
         except ValueError as error:
             log.warning("%s; falling back to the one before", error)
+    if paths:
+        log.warning("%s: no readable checkpoint is left; from the start", directory)
     return None
+
+
+def check(path: Path, record: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
+    """Raises ``UserError`` when a checkpoint is of something else.
+
+    Args:
+      path: The checkpoint, for the message.
+      record: Its record.
+      expected: Entries that it must have: ``size``, ``vocabulary``, ...
+    """
+    for name, value in expected.items():
+        found = record.get(name)
+        if found != value:
+            raise UserError(
+                f"{path}: a checkpoint of {name} {found}, expected {value}; choose "
+                "what it was made with, or train again in another folder"
+            )
+
+
+def check_arrays(
+    path: Path, arrays: Mapping[str, np.ndarray], shapes: Mapping[str, tuple[int, ...]]
+) -> None:
+    """Raises ``UserError`` unless the arrays have the expected names and shapes."""
+    found = {name: tuple(array.shape) for name, array in arrays.items()}
+    for name in sorted(found.keys() | shapes.keys()):
+        if found.get(name) != shapes.get(name):
+            raise UserError(
+                f"{path}: {name} is {found.get(name, 'missing')}, expected "
+                f"{shapes.get(name, 'none')}: a checkpoint of another model or "
+                "optimizer; choose what it was made with, or train again"
+            )
 
 
 def _newest_first(directory: Path) -> list[Path]:
     return sorted(directory.glob("step-*.npz"), reverse=True)
+
+
+def _remove(path: Path) -> None:
+    with contextlib.suppress(OSError):
+        path.unlink()

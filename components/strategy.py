@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+import functools
+import os
 from typing import Literal
 
 import tensorflow as tf
 
+from components import cluster
+from models.errors import UserError
+
 Name = Literal["default", "mirrored", "multi_worker", "tpu"]
 
 
+@functools.cache
 def build(name: Name) -> tf.distribute.Strategy:
-    """The strategy of that name.
+    """The strategy of that name, one object a process.
 
     * ``default``: one device, this process.
     * ``mirrored``: all GPUs of this machine (or its logical CPU devices).
     * ``multi_worker``: several machines, described by ``TF_CONFIG``.
     * ``tpu``: the TPU that the environment names (``TPU_NAME``, or the local VM).
+
+    Raises:
+      UserError: The environment lacks what the strategy needs.
     """
+    cluster.check(name)
     if name == "default":
         return tf.distribute.get_strategy()
     if name == "mirrored":
@@ -25,8 +35,20 @@ def build(name: Name) -> tf.distribute.Strategy:
         return tf.distribute.MirroredStrategy([device.name for device in devices])
     if name == "multi_worker":
         return tf.distribute.MultiWorkerMirroredStrategy()
-    resolver = tf.distribute.cluster_resolver.TPUClusterResolver.connect()
-    return tf.distribute.TPUStrategy(resolver)
+    return _tpu_strategy()
+
+
+def _tpu_strategy() -> tf.distribute.Strategy:
+    address = os.environ.get("TPU_NAME", "local")
+    try:
+        resolver = tf.distribute.cluster_resolver.TPUClusterResolver.connect(address)
+        return tf.distribute.TPUStrategy(resolver)
+    except (ValueError, RuntimeError, tf.errors.OpError) as error:
+        reason = str(error).partition("\n")[0]
+        raise UserError(
+            f"train.strategy: the TPU {address!r} does not answer: {reason}; check "
+            "TPU_NAME, and that TensorFlow is the build for TPUs"
+        ) from None
 
 
 def jit_pays(name: Name) -> bool:

@@ -13,6 +13,8 @@ import sys
 from collections.abc import Sequence
 from typing import TextIO
 
+from components import preemption
+from components.preemption import Preempted
 from components.version import VERSION
 from models.errors import UserError
 from pipeline import experiment_commands, law_commands, question_commands
@@ -33,7 +35,8 @@ start here:
   polyscale fit my_runs.csv --out laws     only the laws, of runs you already have
 
 `polyscale COMMAND --help` explains each command.
-exit status: 0 done, 2 a mistake in what was asked (one line says which), 1 otherwise
+exit status: 0 done, 2 a mistake in what was asked (one line says which), 75 stopped by
+SIGTERM with its work saved, 1 otherwise
 """
 
 
@@ -63,7 +66,8 @@ def main(argv: Sequence[str] | None = None) -> int:
       argv: Arguments without the program's name; ``None`` reads the command line.
 
     Returns:
-      0 when it succeeded, 2 on a mistake of the person (after one line on stderr).
+      0 when it succeeded, 2 on a mistake of the person (after one line on stderr), 75
+      when SIGTERM stopped it: the same command goes on from there.
       Anything unexpected is raised, which ends the process with status 1.
     """
     parser = build_parser()
@@ -73,11 +77,15 @@ def main(argv: Sequence[str] | None = None) -> int:
             parser.print_help()
             return 0
         _configure_logging()
-        arguments.handler(arguments)
+        with preemption.raising():
+            arguments.handler(arguments)
         sys.stdout.flush()
     except UserError as error:
         print(f"polyscale: {error}", file=sys.stderr)
         return 2
+    except Preempted as stop:
+        print(f"polyscale: {stop}", file=sys.stderr)
+        return preemption.EXIT_STATUS
     except KeyboardInterrupt:
         print("polyscale: stopped; the same command continues here", file=sys.stderr)
         return 1

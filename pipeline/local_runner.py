@@ -16,9 +16,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from components import manifest
+from components.duration import duration
 from models.errors import UserError
 from pipeline import steps
-from pipeline.duration import duration
 from pipeline.steps import Context
 
 log = logging.getLogger(__name__)

@@ -6,7 +6,7 @@ import dataclasses
 import math
 from typing import TYPE_CHECKING, Any
 
-from pipeline.duration import duration
+from components.duration import duration
 from models.errors import UserError
 from models.nmt.sizes import ParameterCount, count_parameters, get_shape
 from pipeline import useful_text, useful_trials

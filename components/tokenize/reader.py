@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -66,8 +66,7 @@ def load_split(directory: Path, task: str, split: str) -> dict[str, np.ndarray]:
       UserError: There is no such split, or a file of it is damaged.
     """
     index = load_index(directory)
-    files = _files(directory, index, task, split)
-    parts = [part for name in files if (part := _load(directory / name))]
+    parts = list(load_parts(directory, task, split))
     columns = {
         name: np.concatenate([part[name] for part in parts])
         for name in (*row_columns(), EXAMPLES)
@@ -84,6 +83,25 @@ def load_split(directory: Path, task: str, split: str) -> dict[str, np.ndarray]:
             f"files, {expected} in {INDEX}; run tokenize again"
         )
     return columns
+
+
+def load_parts(directory: Path, task: str, split: str) -> Iterator[dict[str, Any]]:
+    """The rows of a split one file at a time, for what does not fit in memory.
+
+    Args:
+      directory, task, split: As of `load_split`.
+
+    Yields:
+      The columns of `load_split` for the rows of one file; ``examples`` has the
+      shape [rows, 1], and what differs in length from row to row is a list.
+
+    Raises:
+      UserError: As `load_split`.
+    """
+    index = load_index(directory)
+    for name in _files(directory, index, task, split):
+        if part := _load(directory / name):
+            yield part
 
 
 def _files(

@@ -21,7 +21,12 @@ class Config:
       steps: Training steps of a trial.
       steps_by_size: Exceptions, size -> steps ([M] trains models of 500M and more
         for 1M steps instead of 500k).
+      share_of: What a weight is a share of: training ``examples``, as in [M], or
+        ``target_tokens``.
       batch_tokens: Target positions in the batch of one trial.
+      micro_batch_tokens: Most target positions of one trial that one device holds
+        at once; a larger batch is gone through in parts, whose gradients are
+        added up. ``null`` takes the batch whole.
       learning_rate: Peak rate of the inverse-square-root schedule, relative to the
         root mean square of each weight (Adafactor).
       warmup_steps: Steps of linear warm-up to the peak.
@@ -33,8 +38,12 @@ class Config:
         median over them ([N] section 2.1).
       stack: Most trials of one size that train side by side as one program.
       steps_per_call: Steps between two returns from the accelerator.
-      checkpoint_seconds: Least time between two checkpoints of a trial in
-        progress.
+      checkpoint_seconds: Least time between two checkpoints of a group in progress,
+        longer where one takes more than a fiftieth of it; 0 saves at every return
+        from the accelerator.
+      keep_checkpoints: Newest checkpoints kept while a group is in progress.
+      profile: Whether to record a TensorBoard profile of an early part of training
+        of each group.
       strategy: ``default`` (one device), ``mirrored``, ``multi_worker`` or ``tpu``.
       precision: Keras dtype policy.
       jit: Whether XLA compiles the step: ``auto`` where that is faster.
@@ -45,7 +54,9 @@ class Config:
     seeds: tuple[int, ...] = (0,)
     steps: int = 4000
     steps_by_size: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    share_of: Literal["examples", "target_tokens"] = "examples"
     batch_tokens: int = 512
+    micro_batch_tokens: int | None = None
     learning_rate: float = 0.1
     warmup_steps: int = 300
     average_decay: float = 0.0
@@ -54,6 +65,8 @@ class Config:
     stack: int = 4
     steps_per_call: int = 10
     checkpoint_seconds: int = 20
+    keep_checkpoints: int = 2
+    profile: bool = False
     strategy: Literal["default", "mirrored", "multi_worker", "tpu"] = "default"
     precision: Literal["float32", "mixed_bfloat16"] = "float32"
     jit: Literal["auto", "on", "off"] = "auto"
@@ -67,12 +80,15 @@ class Config:
             "final_evaluations",
             "stack",
             "steps_per_call",
+            "keep_checkpoints",
         )
         for field in positive:
             _at_least(field, getattr(self, field), 1)
         for size, steps in self.steps_by_size.items():
             _at_least(f"steps_by_size.{size}", steps, 1)
         _at_least("checkpoint_seconds", self.checkpoint_seconds, 0)
+        if self.micro_batch_tokens is not None:
+            _at_least("micro_batch_tokens", self.micro_batch_tokens, 1)
         if not self.learning_rate > 0:
             raise FieldError("learning_rate", f"got {self.learning_rate}, expected > 0")
         if not 0 <= self.average_decay < 1:

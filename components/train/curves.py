@@ -1,12 +1,8 @@
-"""Learning curves: exact test losses as rows of the metrics table, and as
-TensorBoard events."""
+"""Learning curves: exact test losses as rows of the metrics table."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-
-import tensorflow as tf
 
 from components.cross_entropy import SentenceLosses, TestSet
 from components.metrics_table import Row
@@ -63,21 +59,3 @@ def curve_rows(
                 )
             )
     return rows
-
-
-class Board:
-    """TensorBoard events of one trial."""
-
-    def __init__(self, directory: Path):
-        self._writer = tf.summary.create_file_writer(str(directory))
-
-    def write(self, step: int, scalars: Mapping[str, float]) -> None:
-        """Writes scalars at a step."""
-        with self._writer.as_default(step=step):
-            for name, value in scalars.items():
-                tf.summary.scalar(name, value)
-        self._writer.flush()
-
-    def close(self) -> None:
-        """Closes the event file."""
-        self._writer.close()

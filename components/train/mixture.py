@@ -2,49 +2,19 @@
 
 Everything is a function of (seed, step): nothing depends on the number of
 devices, workers or restarts, and starting at step 100,000 costs no more than
-starting at step 0 once the rows drawn before are known (`Draws` is part of the
+starting at step 0 once the rows drawn before are known (they are part of the
 checkpoint).
 """
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Mapping, Sequence
-
 import numpy as np
 import tensorflow as tf
 
-from components.cross_entropy import FIELDS
+from components.train.rows import Rows
 
 
-@dataclasses.dataclass(frozen=True)
-class Rows:
-    """Packed training rows of all tasks, one task after the other.
-
-    Attributes:
-      fields: Name -> int array ``[rows, length]`` for each of `FIELDS`.
-      first: First row of each task, int64 ``[tasks]``.
-      count: Rows of each task, int64 ``[tasks]``.
-      examples: Sentence pairs in an average row of each task, ``[tasks]``.
-    """
-
-    fields: Mapping[str, np.ndarray]
-    first: np.ndarray
-    count: np.ndarray
-    examples: np.ndarray
-
-    @classmethod
-    def join(cls, tasks: Sequence[Mapping[str, np.ndarray]]) -> Rows:
-        """Joins the ``train`` splits of the tasks (see `tokenize.reader`)."""
-        count = np.array([len(task["target_ids"]) for task in tasks], np.int64)
-        examples = np.array([task["examples"].mean() for task in tasks])
-        fields = {
-            name: np.concatenate([task[name] for task in tasks]) for name in FIELDS
-        }
-        return cls(fields, np.cumsum(count) - count, count, examples)
-
-
-def row_probabilities(weights: np.ndarray, examples: np.ndarray) -> np.ndarray:
+def row_probabilities(weights: np.ndarray, per_row: np.ndarray) -> np.ndarray:
     """Probability of each task's rows under which *examples* come out at ``p``.
 
     A row of short sentences holds more examples than a row of long ones, so a
@@ -54,18 +24,20 @@ def row_probabilities(weights: np.ndarray, examples: np.ndarray) -> np.ndarray:
 
     Args:
       weights: Share of examples of each task, ``[..., tasks]``, sums to 1.
-      examples: Examples in an average row of each task, ``[tasks]``.
+      per_row: Examples in an average row of each task, ``[tasks]``; or whatever
+        else the weights are shares of, such as target tokens.
 
     Returns:
       ``[..., tasks]``, sums to 1 over the tasks.
     """
-    rows = weights / examples
+    # A task without rows has weight 0.
+    rows = weights / np.where(per_row > 0, per_row, 1.0)
     return rows / rows.sum(axis=-1, keepdims=True)
 
 
 def batches(
     rows: Rows,
-    weights: np.ndarray,
+    probabilities: np.ndarray,
     seeds: np.ndarray,
     *,
     batch_rows: int,
@@ -76,13 +48,14 @@ def batches(
 ) -> tf.data.Dataset:
     """Batches of a stack of trials, from ``start_step`` on.
 
-    Each row's task is drawn with `row_probabilities`; the rows of a task come in
-    an order that is a new permutation in each epoch, so that every row is seen
-    once before any is seen twice.
+    Each row's task is drawn; the rows of a task come in an order that is a new
+    permutation in each epoch, so that every row is seen once before any is seen
+    twice.
 
     Args:
       rows: The packed rows.
-      weights: Share of examples of each task in each trial, ``[stack, tasks]``.
+      probabilities: Of each task in each trial, see `row_probabilities`,
+        ``[stack, tasks]``.
       seeds: Seed of each trial, int ``[stack]``.
       batch_rows: Rows a trial sees in a step.
       steps_per_call: Steps in one element of the dataset.
@@ -91,45 +64,73 @@ def batches(
       drawn: Rows drawn before ``start_step``, int64 ``[stack, tasks]``.
 
     Returns:
-      A dataset of ``(fields, drawn)``: int32 ``[steps_per_call, stack,
-      batch_rows, length]`` each, in the order of `FIELDS`, and the rows drawn
-      after the element's last step, int64 ``[stack, tasks]``.
+      A dataset of ``(fields, (drawn, seen))``: int32 ``[steps_per_call, stack,
+      batch_rows, length]`` each, in the order of `FIELDS`; the rows drawn after
+      the element's last step, int64 ``[stack, tasks]``; and the sentence pairs and
+      target tokens in the element, int64 ``[stack, tasks, 2]``.
     """
-    probabilities = row_probabilities(weights, rows.examples)
     # The last edge is beyond 1, so that rounding never draws a task too many.
     edges = np.cumsum(probabilities, axis=-1)[:, :-1].astype(np.float32)
-    arrays = [tf.constant(rows.fields[name]) for name in FIELDS]
-    draw = _RowDrawer(rows, edges, np.asarray(seeds, np.int64), batch_rows)
+    draw = _RowDrawer(rows.count, edges, np.asarray(seeds, np.int64), batch_rows)
+    shapes = [
+        (steps_per_call, len(seeds), batch_rows, length)
+        for length in np.repeat(rows.lengths, 2)
+    ]
 
-    def gather(indices: tf.Tensor, totals: tf.Tensor):
-        fields = tuple(tf.cast(tf.gather(a, indices), tf.int32) for a in arrays)
-        return fields, totals[-1]
+    def read(task: np.ndarray, row: np.ndarray) -> tuple[np.ndarray, ...]:
+        *fields, examples, tokens = rows.read(task, row)
+        return (*fields, _seen(task, examples, tokens, len(rows.tables)))
+
+    def gather(task: tf.Tensor, row: tf.Tensor, totals: tf.Tensor):
+        kinds = [tf.int32] * len(shapes) + [tf.int64]
+        *fields, seen = tf.numpy_function(read, (task, row), kinds)
+        fields = [tf.ensure_shape(f, s) for f, s in zip(fields, shapes, strict=True)]
+        return tuple(fields), (totals[-1], seen)
 
     dataset = tf.data.Dataset.range(start_step, stop_step)
     dataset = dataset.scan(tf.constant(drawn, tf.int64), draw)
     dataset = dataset.batch(steps_per_call, drop_remainder=True)
-    dataset = dataset.map(gather).prefetch(2)
+    return dataset.map(gather).prefetch(2).with_options(_options())
+
+
+def _options() -> tf.data.Options:
     options = tf.data.Options()
     # The autotuner's thread delays the end of short runs by a second and more.
     options.autotune.enabled = False
     options.threading.private_threadpool_size = 1
-    return dataset.with_options(options)
+    return options
+
+
+def _seen(
+    task: np.ndarray, examples: np.ndarray, tokens: np.ndarray, tasks: int
+) -> np.ndarray:
+    """Sentence pairs and target tokens by trial and task.
+
+    Args:
+      task, examples, tokens: int ``[steps, stack, batch_rows]``, of every row.
+      tasks: How many there are.
+
+    Returns:
+      int64 ``[stack, tasks, 2]``.
+    """
+    member = task[..., None] == np.arange(tasks)  # [steps, stack, batch_rows, tasks]
+    counts = np.stack([examples, tokens], axis=-1).astype(np.int64)
+    return np.einsum("abct,abcn->btn", member, counts)
 
 
 class _RowDrawer:
     """One step of the scan: rows drawn so far -> the rows of the next batch."""
 
     def __init__(
-        self, rows: Rows, edges: np.ndarray, seeds: np.ndarray, batch_rows: int
+        self, count: np.ndarray, edges: np.ndarray, seeds: np.ndarray, batch_rows: int
     ):
-        self.first = tf.constant(rows.first)
-        self.count = tf.constant(rows.count)
+        self.count = tf.constant(count)
         self.edges = tf.constant(edges)
         self.seeds = tf.constant(seeds)
         self.batch_rows = batch_rows
 
     def __call__(self, drawn: tf.Tensor, step: tf.Tensor):
-        tasks = len(self.first)
+        tasks = len(self.count)
         task = tf.stack(
             [
                 tf.searchsorted(edges, self._uniform(seed, step), side="right")
@@ -153,9 +154,9 @@ class _RowDrawer:
             max_index=tf.reshape(count - 1, [-1]),
             rounds=4,
         )
-        row = tf.reshape(flat, tf.shape(position)) + tf.gather(self.first, task)
+        row = tf.reshape(flat, tf.shape(position))
         drawn = drawn + tf.reduce_sum(chosen, axis=1)
-        return drawn, (row, drawn)
+        return drawn, (task, row, drawn)
 
     def _uniform(self, seed: tf.Tensor, step: tf.Tensor) -> tf.Tensor:
         return tf.random.stateless_uniform([self.batch_rows], tf.stack([seed, step]))

@@ -11,6 +11,7 @@ import tensorflow as tf
 
 from components import strategy as strategies
 from components.cross_entropy import Scorer, SentenceLosses, TestSet
+from components.train import telemetry
 from components.train.config import Config
 from models.nmt.optimizer import Adafactor, InverseSquareRoot
 from models.nmt.sizes import ParameterCount, Shape
@@ -31,6 +32,7 @@ class Program:
         self, config: Config, shape: Shape, vocabulary_size: int, seeds: Sequence[int]
     ):
         keras.config.set_dtype_policy(config.precision)
+        self.config = config
         self.strategy = strategies.build(config.strategy)
         self.stack = len(seeds)
         with self.strategy.scope():
@@ -70,6 +72,32 @@ class Program:
         """Exact losses of every trial under the weights that will be kept."""
         with self.average.in_place():
             return [self.scorer.score(test_set) for test_set in test_sets]
+
+    @property
+    def learning_rate(self) -> float:
+        """The rate of the next update, relative to each weight's size."""
+        return float(self.optimizer.learning_rate)
+
+    def norms(self) -> tuple[np.ndarray, np.ndarray]:
+        """Euclidean norms of each model's gradient and weights, ``[stack]`` each.
+
+        The gradient's is the root of the running mean of its square, which the
+        optimizer keeps anyway: it costs nothing, and one step does not sway it.
+        """
+        return self.optimizer.gradient_norms(), telemetry.norms(
+            [variable.numpy() for variable in self.model.trainable_variables]
+        )
+
+    def agree(self, wish: bool) -> bool:
+        """Whether any worker has this wish: all of them must do the same."""
+        if self.config.strategy != "multi_worker":
+            return wish
+        wishes = self.strategy.run(lambda: tf.constant(float(wish)))
+        return bool(self.strategy.reduce("SUM", wishes, axis=None) > 0)
+
+    def state_shapes(self) -> dict[str, tuple[int, ...]]:
+        """Names and shapes of the arrays of `state`."""
+        return {name: tuple(variable.shape) for name, variable in self._variables()}
 
     def state(self) -> dict[str, np.ndarray]:
         """Everything training is a function of, but the position in the data."""

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import json
 import logging
 import os
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from components import manifest
+from components import cluster, manifest
 from components.manifest import Manifest
 from components.tokenize.reader import load_index
+from components.train import results, rows, storage
 from components.train.config import Config
 from components.train.group import Group, resumed_groups
 from components.train.layout import load_record
-from components.train.workers import Assignment, train_all
+from components.train.progress import Progress
+from components.train.workers import Assignment, Events, train_all
 from components.trial import Trial
 from models.errors import UserError
 from models.nmt.sizes import count_parameters, get_shape
@@ -26,7 +30,11 @@ log = logging.getLogger(__name__)
 
 VERB = "train"
 PROGRESS = ".progress"
-_REPORT_SECONDS = 10.0
+_POLL_SECONDS = 0.2
+# By so much may the chief have ended, and its clock differ, before another worker.
+_CHIEF_SECONDS = 30.0
+# What changes how training is watched and kept, and not what comes out.
+_WATCHING = ("checkpoint_seconds", "keep_checkpoints", "profile")
 
 
 def run_sweep(
@@ -43,30 +51,62 @@ def run_sweep(
     if manifest.is_current(output, manifest.key_of(VERB, whole, inputs)):
         log.info("train: up to date")
         return manifest.load(output)
+    cluster.check(config.strategy)
     index = load_index(tokens)
     tasks = _tasks(trials)
     _check_data(trials, index)
     sweep = _Sweep(config, inputs, output)
     missing = [trial for trial in trials if not sweep.is_done(trial)]
-    groups = _costliest_first(
+    costs = _costliest_first(
         resumed_groups(config, missing, sweep.begun()), config, index
     )
-    sweep.train(groups, tasks=tasks, tokens=tokens, jobs=jobs)
-    records = [load_record(output / trial.id) for trial in trials]
-    failed = sum(record["status"] == "failed" for record in records)
-    shutil.rmtree(output / PROGRESS, ignore_errors=True)
+    jobs = _jobs(config, costs, jobs)
+    storage.check(output, config, costs, index=index, tasks=tasks, jobs=jobs)
+    sweep.train(costs, tasks=tasks, tokens=tokens, jobs=jobs)
+    if not sweep.member.is_chief:
+        return _wait_for_chief(output)
+    return _seal_sweep(sweep, whole, trials)
+
+
+def _seal_sweep(
+    sweep: _Sweep, whole: Mapping[str, Any], trials: Sequence[Trial]
+) -> Manifest:
+    records = {trial.id: load_record(sweep.output / trial.id) for trial in trials}
+    crashed = [name for name, record in records.items() if record.get("crashed")]
+    if crashed:
+        log.warning(
+            "train: %d trials crashed; the same command tries them again", len(crashed)
+        )
+    else:
+        shutil.rmtree(sweep.output / PROGRESS, ignore_errors=True)
+    phases: dict[str, float] = {}
+    for record in records.values():
+        for name, seconds in record["seconds_by_phase"].items():
+            phases[name] = round(phases.get(name, 0.0) + seconds, 1)
     return manifest.seal(
-        output,
+        sweep.output,
         verb=VERB,
         config=whole,
-        inputs=inputs,
+        inputs=sweep.inputs | _outcome(crashed),
         counts={
             "trials": len(trials),
-            "failed": failed,
-            "process_seconds": round(sum(r["seconds"] for r in records), 1),
+            "failed": sum(r["status"] == "failed" for r in records.values()),
+            "crashed": len(crashed),
+            "process_seconds": round(sum(r["seconds"] for r in records.values()), 1),
+            "process_seconds_by_phase": phases,
         },
         seconds=sweep.seconds,
     )
+
+
+def _outcome(crashed: Sequence[str]) -> dict[str, str]:
+    """What joins the inputs in the key of an artifact: nothing, when all went well.
+
+    A crash is no function of the inputs. With it in the key, an artifact with
+    crashed trials is complete for the steps that read it, and yet not current: the
+    next run tries them again.
+    """
+    return {"crashed": ",".join(crashed)} if crashed else {}
 
 
 class _Sweep:
@@ -74,6 +114,7 @@ class _Sweep:
 
     def __init__(self, config: Config, inputs: dict[str, str], output: Path):
         self.config, self.inputs, self.output = config, inputs, output
+        self.member = cluster.member(config.strategy)
         self.progress = output / PROGRESS / self._state_key()
         self._clock = output / PROGRESS / "seconds.json"
         self.seconds = self._seconds_so_far()
@@ -90,53 +131,91 @@ class _Sweep:
 
     def train(
         self,
-        groups: Sequence[Group],
+        costs: Mapping[Group, float],
         *,
         tasks: tuple[str, ...],
         tokens: Path,
         jobs: int,
     ) -> None:
         """Trains the groups, sealing each trial as its group ends."""
-        if not groups:
+        if not costs:
             return
+        assignment = Assignment(
+            config=self.config,
+            tasks=tasks,
+            tokens=tokens,
+            tables=self._lay_out_rows(tokens, tasks),
+            output=self.output,
+            progress=self.progress,
+            threads=max(1, len(os.sched_getaffinity(0)) // jobs),
+        )
+        if self.member.is_chief:
+            self._begin(costs)
+        progress = Progress(costs, jobs, self.seconds)
+        events = Events(
+            on_step=functools.partial(self._on_step, progress),
+            on_done=functools.partial(self._on_done, progress),
+            on_crash=functools.partial(self._on_crash, progress),
+        )
+        try:
+            train_all(assignment, list(costs), jobs, events)
+        finally:
+            progress.close()
+            self.seconds = progress.seconds()
+            if self.member.is_chief:
+                manifest.write_atomically(self._clock, json.dumps(self.seconds))
+
+    def _lay_out_rows(self, tokens: Path, tasks: tuple[str, ...]) -> Path:
+        text = json.dumps([self.inputs, tasks], sort_keys=True)
+        name = hashlib.sha256(text.encode()).hexdigest()[:16]
+        folder = self.output / PROGRESS / f"rows-{name}"
+        if self.member.is_chief:
+            rows.build(tokens, tasks, folder)
+        while not rows.is_built(folder):
+            time.sleep(_POLL_SECONDS)
+        return folder
+
+    def _begin(self, groups: Iterable[Group]) -> None:
         for group in groups:
             folder = self.progress / group.id
             folder.mkdir(parents=True, exist_ok=True)
             ids = json.dumps([trial.id for trial in group.trials])
             manifest.write_atomically(folder / "group.json", ids)
-        jobs = max(1, min(jobs, len(groups)))
-        assignment = Assignment(
-            config=self.config,
-            tasks=tasks,
-            tokens=tokens,
-            output=self.output,
-            progress=self.progress,
-            threads=max(1, (os.cpu_count() or 1) // jobs),
-        )
-        clock = _Clock(groups, self.seconds)
 
-        def on_step(group: Group, step: int, steps: int) -> None:
-            if clock.is_due(group, step / steps):
-                self.seconds = clock.seconds()
-                manifest.write_atomically(self._clock, json.dumps(self.seconds))
+    def _on_step(self, progress: Progress, group: Group, step: int, steps: int) -> None:
+        if progress.step(group, step, steps) and self.member.is_chief:
+            manifest.write_atomically(self._clock, json.dumps(progress.seconds()))
 
-        def on_done(group: Group) -> None:
+    def _on_done(self, progress: Progress, group: Group) -> None:
+        if self.member.is_chief:
             for trial in group.trials:
                 self._seal(trial)
-            clock.done(group)
             shutil.rmtree(self.progress / group.id, ignore_errors=True)
+        progress.done(group)
 
-        train_all(assignment, groups, jobs, on_step=on_step, on_done=on_done)
-        self.seconds = clock.seconds()
+    def _on_crash(self, progress: Progress, group: Group, how: str) -> None:
+        for index, trial in enumerate(group.trials):
+            log.warning("%s failed: %s", trial.id, how)
+            if self.member.is_chief:
+                results.write_crashed(
+                    self.output / trial.id,
+                    index,
+                    how,
+                    steps=self.config.steps_of(trial.size),
+                    progress=self.progress / group.id,
+                )
+                self._seal(trial)
+        progress.done(group)
 
     def _seal(self, trial: Trial) -> None:
         folder = self.output / trial.id
         record = load_record(folder)
+        crashed = [trial.id] if record.get("crashed") else []
         manifest.seal(
             folder,
             verb=VERB,
             config=self._trial_config(trial),
-            inputs=self.inputs,
+            inputs=self.inputs | _outcome(crashed),
             counts={"status": record["status"], "epochs": record["epochs"]},
             seconds=record["seconds"],
         )
@@ -146,14 +225,15 @@ class _Sweep:
         plain = manifest.plain(self.config)
         for name in ("sizes", "mixtures", "seeds", "steps_by_size", "stack"):
             plain.pop(name)
+        for name in _WATCHING:
+            plain.pop(name)
         plain["steps"] = self.config.steps_of(trial.size)
-        plain.pop("checkpoint_seconds")
         return {"train": plain, "trial": manifest.plain(trial)}
 
     def _state_key(self) -> str:
         """Work in progress is only resumed under the same settings and data."""
         plain = manifest.plain(self.config)
-        for name in ("sizes", "mixtures", "seeds", "checkpoint_seconds"):
+        for name in ("sizes", "mixtures", "seeds", *_WATCHING):
             plain.pop(name)
         return manifest.key_of(VERB, plain, self.inputs)[:16]
 
@@ -162,50 +242,6 @@ class _Sweep:
             return float(json.loads(self._clock.read_text(encoding="utf-8")))
         except (OSError, ValueError):
             return 0.0
-
-
-class _Clock:
-    """Wall time of the sweep and how far it is."""
-
-    def __init__(self, groups: Sequence[Group], before: float):
-        self._sizes = {group.id: group.size for group in groups}
-        self._shares: dict[str, float] = {}
-        self._trials = sum(len(group.trials) for group in groups)
-        self._before = before
-        self._started = self._reported = time.monotonic()
-        self._done = 0
-
-    def seconds(self) -> float:
-        """Wall time of the sweep, earlier attempts included."""
-        return self._before + time.monotonic() - self._started
-
-    def is_due(self, group: Group, share: float) -> bool:
-        """Notes how far a group is; says so from time to time, returning True."""
-        self._shares[group.id] = share
-        if time.monotonic() - self._reported < _REPORT_SECONDS:
-            return False
-        self._report()
-        return True
-
-    def done(self, group: Group) -> None:
-        """Notes that a group's trials are complete."""
-        self._shares.pop(group.id, None)
-        self._done += len(group.trials)
-        self._report()
-
-    def _report(self) -> None:
-        self._reported = time.monotonic()
-        running = ", ".join(
-            f"{self._sizes[name]} at {share:.0%}"
-            for name, share in self._shares.items()
-        )
-        log.info(
-            "train: %d of %d trials done, %.0f s%s",
-            self._done,
-            self._trials,
-            self.seconds(),
-            f" (now {running})" if running else "",
-        )
 
 
 def _tasks(trials: Sequence[Trial]) -> tuple[str, ...]:
@@ -224,12 +260,33 @@ def _check_data(trials: Sequence[Trial], index: dict[str, Any]) -> None:
                 )
 
 
+def _jobs(config: Config, costs: Mapping[Group, float], jobs: int) -> int:
+    """Worker processes: one, where a strategy takes all devices there are."""
+    if config.strategy != "default" and jobs > 1:
+        log.info("train: strategy %s takes all devices; one job", config.strategy)
+        return 1
+    return max(1, min(jobs, len(costs)))
+
+
+def _wait_for_chief(output: Path) -> Manifest:
+    """The sweep's manifest, which the chief of a cluster writes after the training."""
+    started = time.time()
+    path = output / manifest.FILE_NAME
+    while not path.is_file() or path.stat().st_mtime < started - _CHIEF_SECONDS:
+        time.sleep(_POLL_SECONDS)
+    return manifest.load(output)
+
+
 def _costliest_first(
     groups: Sequence[Group], config: Config, index: dict[str, Any]
-) -> list[Group]:
+) -> dict[Group, float]:
+    """Groups with their work, in multiplications."""
+
     def cost(group: Group) -> float:
         count = count_parameters(get_shape(group.size), index["vocabulary_size"])
         work = count.n + count.n_embedding / 2
-        return -work * config.steps_of(group.size) * len(group.trials)
+        return work * config.steps_of(group.size) * len(group.trials)
 
-    return sorted(groups, key=cost)
+    costs = {group: cost(group) for group in groups}
+    # Every worker of a cluster must come to the same order.
+    return dict(sorted(costs.items(), key=lambda item: (-item[1], item[0].id)))

@@ -3,69 +3,37 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import logging
-import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import tensorflow as tf
 
-from components import checkpoints
-from components.cross_entropy import TestSet, load_test_sets
-from components.manifest import write_atomically
+from components import checkpoints, cluster
 from components.metrics_table import Row
-from components.metrics_table import write as write_table
-from components.tokenize.reader import load_index, load_split
-from components.train import mixture
+from components.preemption import Preempted
+from components.train import mixture, results, stopwatch
 from components.train.config import Config
-from components.train.curves import Board, curve_rows
+from components.train.curves import curve_rows
 from components.train.group import Group
-from components.train.layout import CURVE, RECORD, TENSORBOARD, WEIGHTS
 from components.train.milestones import evaluation_steps
+from components.train.profile import Profiler
 from components.train.program import Program
-from components.trial import Trial
-from models.errors import UserError
+from components.train.results import Seen
+from components.train.stopwatch import Stopwatch
+from components.train.sweep_data import SweepData, batch_rows
+from components.train.watch import Watch
 from models.nmt.sizes import get_shape
 
 log = logging.getLogger(__name__)
 
 Progress = Callable[[int, int], None]
-
-
-@dataclasses.dataclass(frozen=True)
-class SweepData:
-    """What all trials of a sweep share, read once a process.
-
-    Attributes:
-      vocabulary_size: Pieces in the vocabulary.
-      tasks: Tasks in the order of the mixture weights.
-      rows: Training rows of all tasks.
-      target_tokens: Target tokens in an average row of each task, ``[tasks]``.
-      test_sets: Every test set of every task.
-    """
-
-    vocabulary_size: int
-    tasks: tuple[str, ...]
-    rows: mixture.Rows
-    target_tokens: np.ndarray
-    test_sets: tuple[TestSet, ...]
-
-    @classmethod
-    def load(cls, tokens: Path, tasks: Sequence[str]) -> SweepData:
-        """Reads an artifact of ``tokenize``."""
-        index = load_index(tokens)
-        train = [load_split(tokens, task, "train") for task in tasks]
-        return cls(
-            vocabulary_size=index["vocabulary_size"],
-            tasks=tuple(tasks),
-            rows=mixture.Rows.join(train),
-            target_tokens=np.array(
-                [(split["target_segments"] > 0).sum(axis=1).mean() for split in train]
-            ),
-            test_sets=load_test_sets(tokens, tasks),
-        )
+# A checkpoint that takes a second is written every 50 seconds at most: 2 % of the
+# time, whatever the size of the model.
+_CHECKPOINT_SHARE = 0.02
 
 
 class GroupTrainer:
@@ -78,6 +46,12 @@ class GroupTrainer:
       output: The folder of all trials.
       progress: Folder for checkpoints of the group while it is in progress.
       report: Called with (steps done, steps) after each call of the program.
+      stop: Asked after each call whether to save and leave.
+      since: ``time.monotonic()`` at which the work for this group began, when that
+        was before this object was made.
+
+    Raises:
+      UserError: A checkpoint in ``progress`` is of something else.
     """
 
     def __init__(
@@ -89,165 +63,219 @@ class GroupTrainer:
         output: Path,
         progress: Path,
         report: Progress,
+        stop: Callable[[], bool] = lambda: False,
+        since: float | None = None,
     ):
+        since = time.monotonic() if since is None else since
         self.config, self.group, self.data = config, group, data
-        self.output, self.progress, self.report = output, progress, report
+        self.output, self.progress = output, progress
+        self.report, self.stop = report, stop
+        self.writes = cluster.member(config.strategy).is_chief
         self.steps = config.steps_of(group.size)
         seeds = [trial.seed for trial in group.trials]
         self.program = Program(
             config, get_shape(group.size), data.vocabulary_size, seeds
         )
-        self.parameters = self.program.parameters
-        self.step = 0
-        self.seconds = 0.0
-        self.drawn = np.zeros((len(seeds), len(data.tasks)), np.int64)
+        self.rows = batch_rows(
+            config, data.rows, self.program.strategy.num_replicas_in_sync
+        )
+        self.step = self.saved_step = 0
+        self.seen = Seen(
+            data.tasks,
+            np.zeros((len(seeds), len(data.tasks)), np.int64),
+            np.zeros((len(seeds), len(data.tasks), 2), np.int64),
+        )
         self.curves: list[list[Row]] = [[] for _ in seeds]
         self.failures: dict[int, str] = {}
+        self.stopwatch = Stopwatch()
         self._restore()
+        self.stopwatch.add(stopwatch.START_UP, time.monotonic() - since)
 
     def run(self) -> None:
-        """Trains to the last step and writes every trial's folder."""
-        milestones = evaluation_steps(self.config, self.steps)
-        boards = [
-            Board(self.output / trial.id / TENSORBOARD) for trial in self.group.trials
-        ]
-        saved = started = time.monotonic()
-        before = self.seconds
-        for fields, drawn in self._batches():
-            losses = self.program.train(fields)
-            first, self.step = self.step, self.step + int(fields[0].shape[0])
-            self.drawn = drawn.numpy()
-            self._note_failures(losses, first)
-            if self.step in milestones:
-                self._evaluate(losses, boards)
-            self.report(self.step, self.steps)
-            now = time.monotonic()
-            self.seconds = before + now - started
-            if now - saved >= self.config.checkpoint_seconds:
-                self._checkpoint()
-                saved = now
-        self._checkpoint()
-        for board in boards:
-            board.close()
-        for index, trial in enumerate(self.group.trials):
-            self._write_trial(index, trial)
+        """Trains to the last step and writes every trial's folder.
 
-    def _batches(self):
-        trials = self.group.trials
-        weights = np.array(
-            [[trial.weight(task) for task in self.data.tasks] for trial in trials]
-        )
+        Raises:
+          Preempted: It was asked to stop, and has saved.
+        """
+        milestones = evaluation_steps(self.config, self.steps)
+        watch = Watch(self) if self.writes else None
+        wanted = self.config.profile and self.writes
+        profiler = Profiler(wanted, self.output, self.group)
+        batches = iter(self._batches())
+        saved, cost = time.monotonic(), 0.0
+        while self.step < self.steps and len(self.failures) < len(self.group.trials):
+            profiler.next_call()
+            losses = self._train(batches)
+            if self.step in milestones and watch:
+                self._evaluate(losses, watch)
+            self.report(self.step, self.steps)
+            self._stop_if_asked()
+            if self._is_due(time.monotonic() - saved, cost):
+                cost = self._checkpoint()
+                saved = time.monotonic()
+        profiler.end()
+        self._checkpoint()
+        if watch:
+            watch.end()
+            for index, trial in enumerate(self.group.trials):
+                self._write_trial(index, self.output / trial.id)
+
+    def _batches(self) -> tf.data.Dataset:
         return mixture.batches(
             self.data.rows,
-            weights / weights.sum(axis=1, keepdims=True),
-            np.array([trial.seed for trial in trials]),
-            batch_rows=batch_rows(self.config, self.data.rows),
+            self.data.row_probabilities(self.config, self.group.trials),
+            np.array([trial.seed for trial in self.group.trials]),
+            batch_rows=self.rows,
             steps_per_call=self.config.steps_per_call,
             start_step=self.step,
             stop_step=self.steps,
-            drawn=self.drawn,
+            drawn=self.seen.rows,
         )
 
-    def _note_failures(self, losses: np.ndarray, first: int) -> None:
-        for index in np.flatnonzero(~np.isfinite(losses)):
-            if index not in self.failures:
-                reason = f"loss became {losses[index]} in steps {first}-{self.step}"
-                self.failures[int(index)] = reason
-                log.warning("%s: %s", self.group.trials[index].id, reason)
+    def _train(self, batches: Iterator[Any]) -> np.ndarray:
+        """One call of the program; returns each trial's mean loss, ``[trials]``."""
+        with self.stopwatch.measure(stopwatch.TRAINING):
+            fields, (drawn, seen) = next(batches)
+            losses = self.program.train(fields)
+        first, self.step = self.step, self.step + self.config.steps_per_call
+        self.seen = Seen(
+            self.data.tasks, drawn.numpy(), self.seen.counts + seen.numpy()
+        )
+        self._note_failures(losses, first)
+        return losses
 
-    def _evaluate(self, training: np.ndarray, boards: Sequence[Board]) -> None:
-        measured = self.program.evaluate(self.data.test_sets)
-        rate = float(self.program.optimizer.learning_rate)
-        for index, trial in enumerate(self.group.trials):
+    def _note_failures(self, losses: np.ndarray, first: int) -> None:
+        for index in np.flatnonzero(~np.isfinite(losses)).tolist():
             if index in self.failures:
                 continue
-            rows = curve_rows(
+            good = self._keep_last_good(index) if self.writes else 0
+            self.failures[index] = (
+                f"loss became {losses[index]} in steps {first}-{self.step}; the last "
+                f"good checkpoint is of step {good}" + ("" if good else ", the start")
+            )
+            log.warning("%s: %s", self.group.trials[index].id, self.failures[index])
+
+    def _keep_last_good(self, index: int) -> int:
+        """Keeps the weights of a trial's newest checkpoint; returns its step."""
+        found = checkpoints.load_newest(self.progress)
+        if found is None:
+            return 0
+        arrays, record = found
+        weights = {
+            name.removeprefix("model/"): array[index]
+            for name, array in arrays.items()
+            if name.startswith("model/")
+        }
+        folder = self.output / self.group.trials[index].id
+        results.write_weights(folder, weights, self._model | {"step": record["step"]})
+        return record["step"]
+
+    def _evaluate(self, training: np.ndarray, watch: Watch) -> None:
+        with self.stopwatch.measure(stopwatch.EVALUATION):
+            measured = self.program.evaluate(self.data.test_sets)
+        rows = {
+            index: curve_rows(
                 trial,
                 index,
-                self.parameters,
+                self.program.parameters,
                 self.step,
                 self.data.test_sets,
                 measured,
-                self._seen(index),
+                self.seen.amounts(index),
             )
-            self.curves[index] += rows
-            scalars = {}
-            for row in rows:  # the whole of a test set, then its halves by origin
-                name = f"loss/{row.task}/{row.test_set}"
-                scalars[f"{name}/{row.origin}" if name in scalars else name] = row.loss
-            scalars["loss/training"] = float(training[index])
-            scalars["learning_rate"] = rate
-            boards[index].write(self.step, scalars)
+            for index, trial in enumerate(self.group.trials)
+            if index not in self.failures
+        }
+        for index, found in rows.items():
+            self.curves[index] += found
+        watch.evaluated(rows, training)
 
-    def _seen(self, index: int) -> dict[str, tuple[int, int]]:
-        """Task -> training examples and target tokens seen by a trial."""
-        rows = self.drawn[index]
-        examples = np.rint(rows * self.data.rows.examples).astype(int)
-        tokens = np.rint(rows * self.data.target_tokens).astype(int)
+    def _stop_if_asked(self) -> None:
+        if self.program.agree(self.stop()):
+            self._checkpoint()
+            raise Preempted(f"{self.group.id}: saved at step {self.step}")
+
+    def _is_due(self, since: float, cost: float) -> bool:
+        least = self.config.checkpoint_seconds
+        return since >= (max(least, cost / _CHECKPOINT_SHARE) if least else 0.0)
+
+    def _checkpoint(self) -> float:
+        """Saves everything; returns the seconds it took."""
+        if not self.writes or self.saved_step == self.step:
+            return 0.0
+        started = time.monotonic()
+        with self.stopwatch.measure(stopwatch.CHECKPOINTS):
+            record = {
+                **self._model,
+                "trials": [trial.id for trial in self.group.trials],
+                "step": self.step,
+                "phases": self.stopwatch.seconds(),
+                "failures": {str(i): text for i, text in self.failures.items()},
+                "curves": [
+                    [dataclasses.asdict(row) for row in curve] for curve in self.curves
+                ],
+            }
+            arrays = {
+                **self.program.state(),
+                "drawn": self.seen.rows,
+                "seen": self.seen.counts,
+            }
+            checkpoints.save_step(
+                self.progress,
+                self.step,
+                arrays,
+                record,
+                keep=self.config.keep_checkpoints,
+            )
+        self.saved_step = self.step
+        return time.monotonic() - started
+
+    @property
+    def _model(self) -> dict[str, str | int]:
+        """What a checkpoint must be of to be continued."""
         return {
-            task: (int(examples[i]), int(tokens[i]))
-            for i, task in enumerate(self.data.tasks)
+            "size": self.group.size,
+            "vocabulary_size": self.data.vocabulary_size,
+            "vocabulary": self.data.vocabulary,
         }
-
-    def _checkpoint(self) -> None:
-        record = {
-            "step": self.step,
-            "seconds": self.seconds,
-            "failures": {str(index): text for index, text in self.failures.items()},
-            "curves": [
-                [dataclasses.asdict(row) for row in curve] for curve in self.curves
-            ],
-        }
-        arrays = {**self.program.state(), "drawn": self.drawn}
-        checkpoints.save_step(self.progress, self.step, arrays, record)
 
     def _restore(self) -> None:
         found = checkpoints.load_newest(self.progress)
         if found is None:
             return
         arrays, record = found
-        self.drawn = arrays.pop("drawn")
+        trials = [trial.id for trial in self.group.trials]
+        checkpoints.check(self.progress, record, {**self._model, "trials": trials})
+        drawn, counts = arrays.pop("drawn"), arrays.pop("seen")
+        checkpoints.check_arrays(self.progress, arrays, self.program.state_shapes())
         self.program.restore(arrays)
-        self.step, self.seconds = record["step"], record["seconds"]
+        self.seen = Seen(self.data.tasks, drawn, counts)
+        self.step = self.saved_step = record["step"]
+        self.stopwatch = Stopwatch(record["phases"])
         self.curves = [[Row(**row) for row in curve] for curve in record["curves"]]
         self.failures = {int(i): text for i, text in record["failures"].items()}
         log.info("%s: resumed at step %d", self.group.id, self.step)
 
-    def _write_trial(self, index: int, trial: Trial) -> None:
-        folder = self.output / trial.id
-        folder.mkdir(parents=True, exist_ok=True)
-        write_table(folder / CURVE, self.curves[index])
-        model = {"size": trial.size, "vocabulary_size": self.data.vocabulary_size}
-        checkpoints.save(folder / WEIGHTS, self.program.weights(index), model)
+    def _write_trial(self, index: int, folder: Path) -> None:
         failure = self.failures.get(index)
-        epochs = self.drawn[index] / self.data.rows.count
+        if failure is None:
+            weights = self.program.weights(index)
+            results.write_weights(folder, weights, self._model)
+        # The trials of a group share its time.
+        phases = {
+            name: round(seconds / len(self.group.trials), 3)
+            for name, seconds in self.stopwatch.seconds().items()
+        }
+        examples, tokens = self.seen.shares(index)
         record = {
             "status": "failed" if failure else "done",
             "reason": failure,
             "steps": self.steps,
-            # The trials of a group share its time.
-            "seconds": round(self.seconds / len(self.group.trials), 3),
-            "epochs": {
-                task: round(float(epochs[i]), 4)
-                for i, task in enumerate(self.data.tasks)
-            },
-            "realised_example_share": self._realised(index),
+            "step": self.step,
+            "seconds": round(sum(phases.values()), 3),
+            "seconds_by_phase": phases,
+            "epochs": self.seen.epochs(index, self.data.rows.count),
+            "realised_example_share": examples,
+            "realised_target_token_share": tokens,
         }
-        write_atomically(folder / RECORD, json.dumps(record, indent=1) + "\n")
-
-    def _realised(self, index: int) -> dict[str, float]:
-        seen = {task: count for task, (count, _) in self._seen(index).items()}
-        total = max(sum(seen.values()), 1)
-        return {task: round(count / total, 5) for task, count in seen.items()}
-
-
-def batch_rows(config: Config, rows: mixture.Rows) -> int:
-    """Rows in the batch of one trial. Raises ``UserError`` when it holds none."""
-    length = rows.fields["target_ids"].shape[1]
-    count = math.floor(config.batch_tokens / length)
-    if count < 1:
-        raise UserError(
-            f"train.batch_tokens: {config.batch_tokens} is less than one row of "
-            f"{length} target tokens; try {16 * length}"
-        )
-    return count
+        results.write(folder, self.curves[index], record)

@@ -1,7 +1,7 @@
-"""Worker processes: each trains one group after the other.
+"""The worker processes of a sweep, seen from their parent.
 
-TensorFlow starts once a worker, not once a trial. A worker ends when its parent
-does, however the parent ended.
+Each trains one group after the other: TensorFlow starts once a worker, not once a
+trial. A worker that dies is replaced.
 """
 
 from __future__ import annotations
@@ -11,47 +11,49 @@ import logging
 import multiprocessing
 import multiprocessing.connection
 import os
-import sys
+import signal
+import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Literal
 
-from components.tensorflow_start import start_tensorflow
-from components.train.config import Config
+from components import preemption
+from components.preemption import Preempted
 from components.train.group import Group
+from components.train.worker import Assignment, work
 from models.errors import UserError
 
 log = logging.getLogger(__name__)
 
 ATTEMPTS = 2
-
-
-@dataclasses.dataclass(frozen=True)
-class Assignment:
-    """What a worker needs to know besides its groups."""
-
-    config: Config
-    tasks: tuple[str, ...]
-    tokens: Path
-    output: Path
-    progress: Path
-    threads: int
+# A worker that was told to stop saves at the end of its call; then it is killed.
+GRACE_SECONDS = 120.0
 
 
 @dataclasses.dataclass
 class _Worker:
     process: multiprocessing.process.BaseProcess
     connection: multiprocessing.connection.Connection
-    group: Group | None = None
+    group: Group
+    error: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Events:
+    """Whom to tell what.
+
+    Attributes:
+      on_step: Called with a group, its steps done and its steps.
+      on_done: Called when the folders of a group's trials are written.
+      on_crash: Called with a group whose worker died `ATTEMPTS` times, and how.
+    """
+
+    on_step: Callable[[Group, int, int], None]
+    on_done: Callable[[Group], None]
+    on_crash: Callable[[Group, str], None]
 
 
 def train_all(
-    assignment: Assignment,
-    groups: Sequence[Group],
-    jobs: int,
-    *,
-    on_step: Callable[[Group, int, int], None],
-    on_done: Callable[[Group], None],
+    assignment: Assignment, groups: Sequence[Group], jobs: int, events: Events
 ) -> None:
     """Trains all groups, ``jobs`` at a time, in the given order.
 
@@ -61,129 +63,143 @@ def train_all(
       assignment: What the workers share.
       groups: The most costly one first, so that the last ones to end are short.
       jobs: Most worker processes.
-      on_step: Called with a group, its steps done and its steps.
-      on_done: Called when the folders of a group's trials are written.
+      events: Whom to tell what.
 
     Raises:
       UserError: What a worker raised as such.
-      RuntimeError: A group's worker died twice.
+      Preempted: SIGTERM came; the workers have saved.
     """
-    waiting = list(groups)
-    attempts = {group.id: 0 for group in groups}
-    workers: list[_Worker] = []
-    try:
-        while waiting or workers:
-            while waiting and len(workers) < jobs:
-                workers.append(_start(assignment))
-                _hand_over(workers[-1], waiting.pop(0), attempts)
-            ready = multiprocessing.connection.wait([w.connection for w in workers])
-            for worker in [w for w in workers if w.connection in ready]:
-                outcome = _listen(worker, on_step)
-                if outcome == "died":
-                    workers.remove(worker)
-                    _retry_or_raise(worker, attempts, waiting)
-                if outcome != "done":
-                    continue
-                on_done(worker.group)
-                if waiting:
-                    _hand_over(worker, waiting.pop(0), attempts)
+    with preemption.noticed() as stop:
+        crew = _Crew(assignment, groups, events)
+        try:
+            while crew.has_work():
+                crew.fill(jobs)
+                ready = multiprocessing.connection.wait([stop, *crew.connections()])
+                if stop.requested:
+                    raise Preempted(
+                        "stopped by SIGTERM; training is saved, and the same command "
+                        "goes on from there"
+                    )
+                crew.listen(ready)
+        finally:
+            crew.dismiss()
+
+
+class _Crew:
+    """The workers, and the groups that wait for one."""
+
+    def __init__(self, assignment: Assignment, groups: Sequence[Group], events: Events):
+        self.assignment, self.events = assignment, events
+        self.waiting = list(groups)
+        self.attempts = {group.id: 0 for group in groups}
+        self.workers: list[_Worker] = []
+
+    def has_work(self) -> bool:
+        """Whether any group is not finished."""
+        return bool(self.waiting or self.workers)
+
+    def connections(self) -> list[multiprocessing.connection.Connection]:
+        """What the workers report through."""
+        return [worker.connection for worker in self.workers]
+
+    def fill(self, jobs: int) -> None:
+        """Starts workers for waiting groups."""
+        while self.waiting and len(self.workers) < jobs:
+            worker = _start(self.assignment, self.waiting[0])
+            self.workers.append(worker)
+            self._hand_over(worker)
+
+    def listen(self, ready: Sequence[object]) -> None:
+        """Handles one message of each worker that has one."""
+        for worker in [w for w in self.workers if w.connection in ready]:
+            outcome = self._outcome(worker)
+            if outcome == "done":
+                self.events.on_done(worker.group)
+                if self.waiting:
+                    self._hand_over(worker)
                 else:
-                    worker.connection.close()
-                    worker.process.join()
-                    workers.remove(worker)
-    finally:
-        for worker in workers:
+                    self._remove(worker)
+            elif outcome == "died":
+                self._remove(worker)
+                self._try_again(worker)
+            elif outcome == "preempted":
+                self._remove(worker)
+                self._replace_preempted(worker)
+
+    def dismiss(self) -> None:
+        """Ends all workers; what they have trained is saved."""
+        for worker in self.workers:
             worker.process.terminate()
+        for worker in self.workers:
+            worker.process.join(GRACE_SECONDS)
+            worker.process.kill()
             worker.process.join()
 
+    def _hand_over(self, worker: _Worker) -> None:
+        worker.group = self.waiting.pop(0)
+        self.attempts[worker.group.id] += 1
+        worker.connection.send(worker.group)
 
-def _start(assignment: Assignment) -> _Worker:
+    def _outcome(
+        self, worker: _Worker
+    ) -> Literal["step", "done", "died", "preempted", "error", "log"]:
+        try:
+            kind, *content = worker.connection.recv()
+        except (EOFError, ConnectionError):
+            return "died"
+        if kind == "user_error":
+            raise UserError(content[0])
+        if kind == "error":
+            worker.error = content[0]
+        if kind == "log":
+            name, level, text = content
+            logging.getLogger(name).log(level, "%s", text)
+        if kind == "step":
+            self.events.on_step(worker.group, *content)
+        return kind
+
+    def _remove(self, worker: _Worker) -> None:
+        worker.connection.close()
+        worker.process.join()
+        self.workers.remove(worker)
+
+    def _replace_preempted(self, worker: _Worker) -> None:
+        """Only this worker was told to stop: that is no fault of its group."""
+        if self.assignment.config.strategy == "multi_worker":
+            raise Preempted("train: another worker was stopped; the work is saved")
+        self.attempts[worker.group.id] -= 1
+        self.waiting.insert(0, worker.group)
+
+    def _try_again(self, worker: _Worker) -> None:
+        group = worker.group
+        how = worker.error or f"ended with status {_status(worker.process.exitcode)}"
+        if self.attempts[group.id] >= ATTEMPTS:
+            self.events.on_crash(group, f"its worker process {how}, {ATTEMPTS} times")
+            return
+        log.warning(
+            "train %s: a worker process %s; its %d trials go on in a new one",
+            group.size,
+            how,
+            len(group.trials),
+        )
+        self.waiting.insert(0, group)
+
+
+def _status(code: int | None) -> str:
+    """``-9 (SIGKILL)``; signals are negative."""
+    if code is None or code >= 0:
+        return str(code)
+    return f"{code} ({signal.Signals(-code).name})"
+
+
+def _start(assignment: Assignment, group: Group) -> _Worker:
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(
-        target=_work, args=(theirs, assignment, os.getpid()), daemon=True
+        target=work,
+        args=(theirs, assignment, os.getpid(), time.monotonic()),
+        daemon=True,
     )
     process.start()
     theirs.close()
-    return _Worker(process, ours)
-
-
-def _hand_over(worker: _Worker, group: Group, attempts: dict[str, int]) -> None:
-    worker.group = group
-    attempts[group.id] += 1
-    worker.connection.send(group)
-
-
-def _listen(
-    worker: _Worker, on_step: Callable[[Group, int, int], None]
-) -> Literal["step", "done", "died"]:
-    """Handles one message of a worker, or its end."""
-    try:
-        kind, *content = worker.connection.recv()
-    except EOFError:
-        return "died"
-    if kind == "user_error":
-        raise UserError(content[0])
-    if kind == "step":
-        on_step(worker.group, *content)
-    return kind
-
-
-def _retry_or_raise(
-    worker: _Worker, attempts: dict[str, int], waiting: list[Group]
-) -> None:
-    worker.process.join()
-    group = worker.group
-    if attempts[group.id] >= ATTEMPTS:
-        raise RuntimeError(
-            f"train {group.size}: the worker training "
-            f"{', '.join(trial.id for trial in group.trials)} ended with status "
-            f"{worker.process.exitcode}, twice"
-        )
-    log.warning(
-        "train %s: a worker ended with status %s; its %d trials go on in a new one",
-        group.size,
-        worker.process.exitcode,
-        len(group.trials),
-    )
-    waiting.insert(0, group)
-
-
-def _work(
-    connection: multiprocessing.connection.Connection,
-    assignment: Assignment,
-    parent: int,
-) -> None:
-    """Body of a worker process."""
-    start_tensorflow()
-    import tensorflow as tf
-
-    tf.config.threading.set_intra_op_parallelism_threads(assignment.threads)
-    tf.config.threading.set_inter_op_parallelism_threads(assignment.threads)
-    from components.train.trainer import GroupTrainer, SweepData
-
-    def report(done: int, steps: int) -> None:
-        if os.getppid() != parent:
-            sys.exit("train: the parent process is gone")
-        connection.send(("step", done, steps))
-
-    data = None
-    while True:
-        try:
-            group = connection.recv()
-        except EOFError:
-            return
-        try:
-            data = data or SweepData.load(assignment.tokens, assignment.tasks)
-            GroupTrainer(
-                assignment.config,
-                group,
-                data,
-                output=assignment.output,
-                progress=assignment.progress / group.id,
-                report=report,
-            ).run()
-        except UserError as error:
-            connection.send(("user_error", str(error)))
-            return
-        connection.send(("done",))
+    return _Worker(process, ours, group)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import keras
+import numpy as np
 from keras import ops
 
 
@@ -104,6 +105,20 @@ class Adafactor(keras.optimizers.Optimizer):
             self.epsilon_2, self._rms(ops.cast(variable, "float32"))
         )
         self.assign_sub(variable, ops.cast(rate * update, variable.dtype))
+
+    def gradient_norms(self) -> np.ndarray:
+        """Root of the running mean of each model's squared gradient norm.
+
+        Read off the second moments; float64 ``[stack]``, ``[1]`` for one model.
+        """
+        total = np.zeros(1)
+        for variable, moment in zip(self._trainable_variables, self._rows, strict=True):
+            models = variable.shape[0] if self.stacked else 1
+            moments = ops.convert_to_numpy(moment).astype(np.float64)
+            # A row's moment is the mean over its columns.
+            columns = int(np.prod(variable.shape)) // moments.size
+            total = total + moments.reshape(models, -1).sum(axis=1) * columns
+        return np.sqrt(total)
 
     def _slot(self, variable, shape: tuple[int, ...], name: str):
         return self.add_variable(shape, initializer="zeros", name=name)

@@ -9,7 +9,7 @@ import re
 import numpy as np
 import pytest
 
-from pipeline.duration import duration
+from components.duration import duration
 from models.errors import UserError
 from models.nmt.sizes import ParameterCount
 from pipeline import plan

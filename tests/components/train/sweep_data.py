@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from components.cross_entropy import TestSet
-from components.train import mixture
+from components.test_sets import TestSet
 from components.train.group import Group
-from components.train.trainer import SweepData
+from components.train.rows import FIELDS, Rows
+from components.train.sweep_data import SweepData
 from components.trial import Trial
 
 TASKS = ("en-de", "en-fr")
@@ -36,13 +36,13 @@ def sweep_data(seed=0):
         rows = packed_rows(rng, 7, shift)
         # Sentence numbers out of order, as shards sorted by hash have them.
         numbers = rng.permutation(14).reshape(7, 2)
-        fields = {name: rows[name] for name in mixture.FIELDS}
+        fields = {name: rows[name] for name in FIELDS}
         test_sets.append(TestSet(task, "in_domain", fields, numbers))
     return SweepData(
         vocabulary_size=VOCABULARY,
+        vocabulary="digest of a vocabulary",
         tasks=TASKS,
-        rows=mixture.Rows.join(train),
-        target_tokens=np.array([11.0, 11.0]),
+        rows=Rows.join(train),
         test_sets=tuple(test_sets),
     )
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from components.cross_entropy import FIELDS
 from components.train import mixture
+from components.train.rows import FIELDS, Rows
 
 LENGTH = 6
 
@@ -18,7 +18,7 @@ def rows_of(count, first, examples):
 
 @pytest.fixture(scope="module")
 def rows():
-    return mixture.Rows.join([rows_of(300, 0, 4), rows_of(170, 300, 2)])
+    return Rows.join([rows_of(300, 0, 4), rows_of(170, 300, 2)])
 
 
 def draw(rows, weights, seeds, *, start=0, stop=400, drawn=None, batch_rows=5, call=10):
@@ -26,7 +26,7 @@ def draw(rows, weights, seeds, *, start=0, stop=400, drawn=None, batch_rows=5, c
     drawn = np.zeros(weights.shape, np.int64) if drawn is None else drawn
     dataset = mixture.batches(
         rows,
-        weights,
+        mixture.row_probabilities(weights, rows.examples),
         np.array(seeds),
         batch_rows=batch_rows,
         steps_per_call=call,
@@ -36,7 +36,7 @@ def draw(rows, weights, seeds, *, start=0, stop=400, drawn=None, batch_rows=5, c
     )
     target = FIELDS.index("target_ids")
     ids, last = [], drawn
-    for fields, after in dataset:
+    for fields, (after, _) in dataset:
         ids.append(fields[target].numpy()[..., 0])
         last = after.numpy()
     return np.concatenate(ids), last  # [steps, stack, batch_rows], [stack, tasks]
@@ -98,9 +98,7 @@ def test_seeds_differ(rows):
 
 
 def test_three_tasks():
-    rows = mixture.Rows.join(
-        [rows_of(90, 0, 3), rows_of(80, 90, 1), rows_of(70, 170, 2)]
-    )
+    rows = Rows.join([rows_of(90, 0, 3), rows_of(80, 90, 1), rows_of(70, 170, 2)])
     weights = [[0.2, 0.5, 0.3]]
     _, drawn = draw(rows, weights, [9], stop=4000)
     examples = drawn * rows.examples

@@ -1,0 +1,89 @@
+"""Room and permission to write a sweep, checked before it begins."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from components.manifest import write_atomically
+from components.train import rows
+from components.train.config import Config
+from components.train.group import Group
+from models.errors import UserError
+from models.nmt.sizes import count_parameters, get_shape
+
+_FLOAT = 4
+
+
+def check(
+    output: Path,
+    config: Config,
+    groups: Iterable[Group],
+    *,
+    index: Mapping[str, Any],
+    tasks: Iterable[str],
+    jobs: int,
+) -> None:
+    """Raises ``UserError`` unless the sweep can be written to ``output``.
+
+    Args:
+      output: The folder of all trials; it is made.
+      config: How they are trained.
+      groups: What is still to train.
+      index: Of the artifact of ``tokenize``.
+      tasks: Whose rows are laid out.
+      jobs: Groups that train at once.
+    """
+    probe = output / f".probe.{os.getpid()}"
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+        write_atomically(probe, "a sweep can be written here\n")
+        probe.unlink()
+    except OSError as error:
+        raise UserError(
+            f"{output}: cannot be written to: {error.strerror}; choose another "
+            "--workdir"
+        ) from None
+    needed = {
+        "training rows": rows.bytes_needed(index, tasks),
+        "checkpoints": _checkpoint_bytes(config, groups, index, jobs),
+        "trained weights": _weight_bytes(groups, index),
+    }
+    free = shutil.disk_usage(output).free
+    if free < sum(needed.values()):
+        parts = ", ".join(f"{_size(size)} {name}" for name, size in needed.items())
+        raise UserError(
+            f"{output}: {_size(free)} free, the sweep needs about "
+            f"{_size(sum(needed.values()))} ({parts}); make room, or choose another "
+            "--workdir"
+        )
+
+
+def _checkpoint_bytes(
+    config: Config, groups: Iterable[Group], index: Mapping[str, Any], jobs: int
+) -> int:
+    """Of the largest groups that train at once: those kept, and one being written."""
+    copies = 2 if config.average_decay else 1
+    largest = sorted((_parameters(group, index) for group in groups), reverse=True)
+    return sum(largest[:jobs]) * _FLOAT * copies * (config.keep_checkpoints + 1)
+
+
+def _weight_bytes(groups: Iterable[Group], index: Mapping[str, Any]) -> int:
+    return sum(_parameters(group, index) for group in groups) * _FLOAT
+
+
+def _parameters(group: Group, index: Mapping[str, Any]) -> int:
+    count = count_parameters(get_shape(group.size), index["vocabulary_size"])
+    return count.total * len(group.trials)
+
+
+def _size(count: float) -> str:
+    """``1.2 GB``."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if count < 1000:
+            return f"{count:.3g} {unit}"
+        count /= 1000
+    return f"{count:.3g} TB"
