@@ -13,6 +13,7 @@ from components import strategy as strategies
 from components.cross_entropy import Scorer, SentenceLosses, TestSet
 from components.train import telemetry
 from components.train.config import Config
+from components.train.sweep_data import micro_batches
 from models.nmt.optimizer import Adafactor, InverseSquareRoot
 from models.nmt.sizes import ParameterCount, Shape
 from models.nmt.transformer import Transformer
@@ -143,12 +144,30 @@ class Program:
           This replica's part of the loss, ``[stack]``; the parts sum to the mean
           over the target tokens of the whole batch.
         """
-        source, source_segments, target, target_segments = self._share(batch)
-        mask = tf.cast(target_segments > 0, tf.float32)
-        tokens = tf.reduce_sum(mask, axis=(1, 2))
+        share = self._share(batch)
+        tokens = tf.reduce_sum(tf.cast(share[3] > 0, tf.float32), axis=(1, 2))
         context = tf.distribute.get_replica_context()
         tokens = context.all_reduce(tf.distribute.ReduceOp.SUM, tokens)
-        variables = self.model.trainable_variables
+        parts = micro_batches(self.config, *share[2].shape[1:])
+        if parts == 1:
+            losses, gradients = self._gradients(share, tokens)
+        else:
+            losses, gradients = self._accumulated(share, tokens, parts)
+        self.optimizer.apply(gradients, self.model.trainable_variables)
+        self.average.update()
+        return losses
+
+    def _gradients(
+        self, rows: Sequence[tf.Tensor], tokens: tf.Tensor
+    ) -> tuple[tf.Tensor, list[tf.Tensor]]:
+        """Losses and gradients of some rows, as parts of those of the whole batch.
+
+        Args:
+          rows: Four ``[stack, rows, length]``.
+          tokens: Target tokens of the whole batch, ``[stack]``.
+        """
+        source, source_segments, target, target_segments = rows
+        mask = tf.cast(target_segments > 0, tf.float32)
         with tf.GradientTape() as tape:
             token_losses = self.model.token_losses(
                 source, source_segments, target, target_segments
@@ -158,10 +177,23 @@ class Program:
             # Each loss depends on its own model only, so the gradient of the sum
             # holds every model's own gradient.
             total = tf.reduce_sum(losses)
-        gradients = tape.gradient(total, variables)
-        self.optimizer.apply(gradients, variables)
-        self.average.update()
-        return losses
+        return losses, tape.gradient(total, self.model.trainable_variables)
+
+    def _accumulated(
+        self, rows: Sequence[tf.Tensor], tokens: tf.Tensor, parts: int
+    ) -> tuple[tf.Tensor, list[tf.Tensor]]:
+        """The same as `_gradients`, some rows after the others: memory for those."""
+        count = rows[0].shape[1] // parts
+        losses = tf.zeros((self.stack,))
+        gradients = [tf.zeros(v.shape) for v in self.model.trainable_variables]
+        for part in tf.range(parts):
+            first = part * count
+            own = [field[:, first : first + count] for field in rows]
+            own = [tf.ensure_shape(f, (f.shape[0], count, f.shape[2])) for f in own]
+            more_losses, more = self._gradients(own, tokens)
+            losses += more_losses
+            gradients = [a + b for a, b in zip(gradients, more, strict=True)]
+        return losses, gradients
 
     def _share(self, batch: Sequence[tf.Tensor]) -> list[tf.Tensor]:
         replicas = self.strategy.num_replicas_in_sync

@@ -1,65 +1,180 @@
-"""The same losses on one device and on two, and under XLA."""
+"""The same losses on one device and on two, in parts, under XLA, and on two workers."""
 
+import json
+import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from components import cluster
+from models.errors import UserError
+
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[3]
 
-# Two logical devices must be made before TensorFlow starts: a process of its own.
+# Logical devices must be made before TensorFlow starts: a process of its own. In it
+# every arrangement of the same training, one after the other.
 SCRIPT = """
-import sys
+import json, sys
 import tensorflow as tf
-tf.config.set_logical_device_configuration(
-    tf.config.list_physical_devices("CPU")[0],
-    [tf.config.LogicalDeviceConfiguration()] * int(sys.argv[1]),
-)
+arrangements = json.loads(sys.argv[1])
+if any(one["strategy"] == "mirrored" for one in arrangements):
+    tf.config.set_logical_device_configuration(
+        tf.config.list_physical_devices("CPU")[0],
+        [tf.config.LogicalDeviceConfiguration()] * 2,
+    )
+from components import strategy
+strategy.build(arrangements[0]["strategy"])  # a cluster must be joined first of all
 import numpy as np
-from tests.components.train.sweep_data import group, sweep_data
 from components.train import mixture
 from components.train.config import Config
 from components.train.program import Program
 from models.nmt.sizes import get_shape
+from tests.components.train.sweep_data import sweep_data
 
 data = sweep_data()
-config = Config(sizes=("2k",), mixtures=(0.3,), strategy=sys.argv[2], jit=sys.argv[3],
-                warmup_steps=10, average_decay=0.9, steps=20)
-program = Program(config, get_shape("2k"), data.vocabulary_size, [0, 1])
-assert program.strategy.num_replicas_in_sync == int(sys.argv[1])
-batches = mixture.batches(
-    data.rows, np.array([[0.3, 0.7], [0.8, 0.2]]), np.array([0, 1]), batch_rows=6,
-    steps_per_call=5, start_step=0, stop_step=10, drawn=np.zeros((2, 2), np.int64))
-for fields, _ in batches:
-    print(*program.train(fields))
-for losses in program.evaluate(data.test_sets):
-    print(*losses.loss)
+for arrangement in arrangements:
+    config = Config(sizes=("2k",), mixtures=(0.3,), warmup_steps=10, average_decay=0.9,
+                    steps=20, **arrangement)
+    program = Program(config, get_shape("2k"), data.vocabulary_size, [0, 1])
+    replicas = 1 if arrangement["strategy"] == "default" else 2
+    assert program.strategy.num_replicas_in_sync == replicas
+    batches = mixture.batches(
+        data.rows, np.array([[0.3, 0.7], [0.8, 0.2]]), np.array([0, 1]), batch_rows=6,
+        steps_per_call=5, start_step=0, stop_step=10, drawn=np.zeros((2, 2), np.int64))
+    losses = [program.train(fields).tolist() for fields, _ in batches]
+    losses += [one.loss.tolist() for one in program.evaluate(data.test_sets)]
+    print(json.dumps(losses), flush=True)
+    assert program.agree(True) and not program.agree(False)
 """
 
 
-def losses(devices, strategy, jit):
-    finished = subprocess.run(
-        [sys.executable, "-c", SCRIPT, str(devices), strategy, jit],
-        capture_output=True,
+def start(*arrangements, **environment):
+    arrangements = [{"strategy": "default", "jit": "off"} | one for one in arrangements]
+    return subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, json.dumps(arrangements)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-        env={"PYTHONPATH": str(ROOT), "TF_CPP_MIN_LOG_LEVEL": "3"},
-        timeout=300,
-        check=False,
+        env=os.environ
+        | {"PYTHONPATH": str(ROOT), "TF_CPP_MIN_LOG_LEVEL": "3"}
+        | environment,
     )
-    assert finished.returncode == 0, finished.stderr[-2000:]
-    return [float(word) for word in finished.stdout.split()]
+
+
+def losses(process):
+    """One flat list of numbers for each arrangement."""
+    output, errors = process.communicate(timeout=300)
+    assert process.returncode == 0, errors[-3000:]
+    found = [json.loads(line) for line in output.splitlines() if line.startswith("[[")]
+    return [[loss for step in one for loss in step] for one in found]
 
 
 @pytest.fixture(scope="module")
-def one_device():
-    return losses(1, "default", "off")
+def arranged():
+    names = ("one", "two", "parts", "xla")
+    process = start(
+        {},
+        {"strategy": "mirrored"},
+        # 6 rows of 12 tokens: three parts of two rows.
+        {"micro_batch_tokens": 30},
+        {"jit": "on"},
+    )
+    return dict(zip(names, losses(process), strict=True))
 
 
 # A few steps: rounding differs with the order of sums, and training amplifies it.
-def test_two_devices_give_the_losses_of_one(one_device):
-    assert losses(2, "mirrored", "off") == pytest.approx(one_device, rel=1e-5)
+def test_two_devices_give_the_losses_of_one(arranged):
+    assert len(arranged["one"]) == 8
+    assert arranged["two"] == pytest.approx(arranged["one"], rel=1e-5)
 
 
-def test_xla_compiles_the_step_and_agrees(one_device):
-    assert losses(1, "default", "on") == pytest.approx(one_device, rel=1e-4)
+def test_a_batch_in_parts_gives_the_losses_of_the_whole(arranged):
+    assert arranged["parts"] == pytest.approx(arranged["one"], rel=1e-5)
+
+
+def test_xla_compiles_the_step_and_agrees(arranged):
+    assert arranged["xla"] == pytest.approx(arranged["one"], rel=1e-4)
+
+
+def free_ports(count):
+    sockets = [socket.create_server(("localhost", 0)) for _ in range(count)]
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports
+
+
+def test_two_worker_processes_give_the_losses_of_one_device(arranged):
+    machines = {"worker": [f"localhost:{port}" for port in free_ports(2)]}
+    processes = [
+        start(
+            {"strategy": "multi_worker"},
+            TF_CONFIG=json.dumps(
+                {"cluster": machines, "task": {"type": "worker", "index": index}}
+            ),
+        )
+        for index in range(2)
+    ]
+    for process in processes:
+        (found,) = losses(process)
+        assert found == pytest.approx(arranged["one"], rel=1e-5)
+
+
+def test_the_cluster_is_read_from_the_environment(monkeypatch):
+    described = {
+        "cluster": {"chief": ["a:1"], "worker": ["b:1", "c:1"]},
+        "task": {"type": "worker", "index": 0},
+    }
+    monkeypatch.setenv("TF_CONFIG", json.dumps(described))
+    found = cluster.member("multi_worker")
+    assert (found.name, found.workers, found.is_chief) == ("worker-1", 3, False)
+    described["task"]["type"] = "chief"
+    monkeypatch.setenv("TF_CONFIG", json.dumps(described))
+    assert cluster.member("multi_worker").is_chief
+    del described["cluster"]["chief"]
+    described["task"]["type"] = "worker"
+    monkeypatch.setenv("TF_CONFIG", json.dumps(described))
+    assert cluster.member("multi_worker").is_chief
+    assert cluster.member("default").workers == 1
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", '{"cluster": {"worker": ["a:1"]}}',
+             '{"cluster": {"worker": ["a:1"]}, "task": {"type": "worker", "index": 1}}']
+)  # fmt: skip
+def test_an_unusable_cluster_is_refused(monkeypatch, text):
+    monkeypatch.setenv("TF_CONFIG", text)
+    with pytest.raises(UserError, match="TF_CONFIG.*expected, for example"):
+        cluster.check("multi_worker")
+
+
+def test_a_tpu_that_is_not_there_is_refused(monkeypatch):
+    for name in cluster.TPU_VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    if cluster.has_tpu():
+        pytest.skip("there is one")
+    with pytest.raises(
+        UserError, match="train.strategy: tpu, and there is none.*TPU_NAME"
+    ):
+        cluster.check("tpu")
+
+
+def test_a_tpu_that_does_not_answer_is_said(monkeypatch):
+    from components import strategy
+
+    monkeypatch.setenv("TPU_NAME", "grpc://localhost:1")
+    monkeypatch.setattr(
+        "tensorflow.distribute.cluster_resolver.TPUClusterResolver.connect",
+        refuse,
+    )
+    with pytest.raises(UserError, match="TPU 'grpc://localhost:1' does not answer: no"):
+        strategy.build("tpu")
+
+
+def refuse(address):
+    raise ValueError(f"no {address}")
