@@ -225,9 +225,11 @@ class TextTask(Corpus):
         super().__post_init__()
         if not self.given and not self.corpora:
             raise UserError("no text to train on; " + _EXPECTED + "; or corpora")
+        _check_one_reference("", self)
         for index, corpus in enumerate(self.corpora):
             if not corpus.given:
                 raise FieldError(f"corpora[{index}]", "no text; " + _EXPECTED)
+            _check_one_reference(f"corpora[{index}].", corpus)
         for name in self.test_sets:
             if name in (TRAIN, IN_DOMAIN) or not name.replace("_", "").isalnum():
                 raise FieldError(
@@ -238,6 +240,15 @@ class TextTask(Corpus):
 
 
 _EXPECTED = "expected source with target, files, tfds or huggingface"
+
+
+def _check_one_reference(prefix: str, corpus: Corpus) -> None:
+    if corpus.columns.references:
+        raise FieldError(
+            f"{prefix}columns.references",
+            "only test sets have several references; in training text name each "
+            "column as the target of a corpus of its own",
+        )
 
 
 def _check_encoding(field: str, name: str | None) -> None:

@@ -13,6 +13,11 @@ _TFDS_INFO = "dataset_info.json"
 SAVED = ("dataset_info.json", "dataset_dict.json", "state.json")
 
 
+def is_prepared(path: Path) -> bool:
+    """Whether a folder is one version of a dataset of TensorFlow Datasets."""
+    return (path / _TFDS_INFO).is_file()
+
+
 def of_tfds(name: str, folder: str | None) -> list[str]:
     """All prepared versions of a dataset of TensorFlow Datasets.
 
@@ -20,7 +25,7 @@ def of_tfds(name: str, folder: str | None) -> list[str]:
       name: Its name, such as ``wmt19_translate/de-en``, or its own folder.
       folder: Where the library keeps its data, if not in its usual place.
     """
-    if Path(name).is_dir():
+    if is_prepared(Path(name)):
         return _found(Path(name), _TFDS_INFO)
     usual = Path.home() / "tensorflow_datasets"
     root = Path(folder or os.environ.get("TFDS_DATA_DIR") or usual)

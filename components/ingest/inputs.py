@@ -200,7 +200,9 @@ def _corpus_inputs(
         if name is not None:
             label = f"{library}:{name}/{corpus.dataset.split}"
             # Folders are relative to the experiment file, as files are.
-            path = str(base / name) if (base / name).is_dir() else name
+            here = base / name
+            known = dataset_files.is_prepared if library == TFDS else Path.is_dir
+            path = str(here) if known(here) else name
             dataset = corpus.dataset
             if dataset.folder is not None and not places.is_remote(dataset.folder):
                 folder = str(base / dataset.folder)

@@ -53,7 +53,7 @@ def default_name(task: str, field: str, names: Collection[str]) -> str:
 
 def did_you_mean(name: object, known: Collection[str]) -> str:
     """``; did you mean X?`` where a known name is close."""
-    close = difflib.get_close_matches(str(name), list(known), n=1, cutoff=0.5)
+    close = difflib.get_close_matches(str(name), list(known), n=1)
     return f"; did you mean {close[0]}?" if close else ""
 
 

@@ -11,7 +11,6 @@ from components.ingest.formats import gettext_pairs
 from components.ingest.formats.pair import Pair
 from components.ingest.inputs import TextInput
 from components.ingest.lines import NOT_TEXT
-from components.ingest.repair import decode
 from models.errors import UserError
 
 _MAGIC = 0x950412DE
@@ -46,10 +45,22 @@ def read(entry: TextInput) -> Iterator[Pair]:
         if not message:
             continue
         forms = message.rpartition(b"\4")[2].split(b"\0")
-        texts, bad = decode([*forms, *translation.split(b"\0")], codec)
-        numbered = [(number, text) for text in texts[: len(forms)]]
-        fault = NOT_TEXT if bad else ""
-        yield from gettext_pairs.pairs(entry, numbered, texts[len(forms) :], fault)
+        numbered = [(number, _text(form, codec)) for form in forms]
+        texts = [_text(form, codec) for form in translation.split(b"\0")]
+        fault = "" if _is_text(message + translation, codec) else NOT_TEXT
+        yield from gettext_pairs.pairs(entry, numbered, texts, fault)
+
+
+def _text(content: bytes, codec: str) -> str:
+    return content.decode(codec, "backslashreplace")
+
+
+def _is_text(content: bytes, codec: str) -> bool:
+    try:
+        content.decode(codec)
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _messages(content: bytes) -> Iterator[tuple[bytes, bytes]]:

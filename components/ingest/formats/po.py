@@ -109,6 +109,8 @@ def _entries(entry: TextInput) -> Iterator[_Entry]:
             now = _Entry(fuzzy=now.fuzzy and not now.line)
         if fault:
             now.blame(line, fault, text)
+        elif text.startswith("#~"):
+            now.fuzzy = False  # the flag was that of an obsolete entry
         elif text.startswith("#,"):
             now.fuzzy = now.fuzzy or "fuzzy" in re.split(r"[,\s]+", text[1:])
         elif text and not text.startswith("#"):

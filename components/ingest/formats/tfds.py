@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from components.ingest.dataset_files import is_prepared
 from components.ingest.formats import fields
 from components.ingest.formats.pair import Pair
 from components.ingest.inputs import TextInput
 from models.errors import UserError
 
 PART_EXAMPLES = 100_000
-_INFO = "dataset_info.json"
 
 
 def read(entry: TextInput) -> Iterator[Pair]:
@@ -27,7 +27,7 @@ def read(entry: TextInput) -> Iterator[Pair]:
     import tensorflow_datasets as tfds
 
     variable = dict(_variable_languages(tfds, builder.info.features))
-    names = list(_names(builder.info.features, variable))
+    names = list(_names(tfds, builder.info.features, variable))
     wanted = fields.find(entry, names, entry.name)
     number = entry.part[0] if entry.part else 0
     # One file after the other: then an example's number says where it stands.
@@ -66,14 +66,14 @@ def _builder(entry: TextInput) -> Any:
         ) from error
     name, options = entry.paths[0], entry.corpus.dataset
     try:
-        if Path(name).is_dir():
+        if is_prepared(Path(name)):
             builder = tfds.builder_from_directory(name)
         else:
             builder = tfds.builder(name, data_dir=options.folder)
     except (tfds.core.DatasetNotFoundError, FileNotFoundError, ValueError) as error:
         reason = " ".join(str(error).split())[:300]
         raise UserError(f"{entry.name}: no such dataset: {reason}") from error
-    if not _prepared(builder):
+    if not (is_prepared(Path(str(builder.data_path))) or builder.is_prepared()):
         if not options.download:
             raise UserError(
                 f"{entry.name}: not prepared in {builder.data_path}; set "
@@ -87,10 +87,6 @@ def _builder(entry: TextInput) -> Any:
             f"{fields.did_you_mean(options.split, known)}"
         )
     return builder
-
-
-def _prepared(builder: Any) -> bool:
-    return (Path(str(builder.data_path)) / _INFO).exists() or builder.is_prepared()
 
 
 def _parts(entry: TextInput, builder: Any) -> list[Any]:
@@ -120,20 +116,20 @@ def _variable_languages(
     """Dotted names of features that have texts in some of many languages each."""
     if isinstance(features, tfds.features.TranslationVariableLanguages):
         yield prefix.removesuffix("."), list(features.languages)
-    elif isinstance(features, Mapping):
+    elif isinstance(features, tfds.features.FeaturesDict):
         for name, feature in features.items():
             yield from _variable_languages(tfds, feature, f"{prefix}{name}.")
 
 
 def _names(
-    features: Any, variable: Mapping[str, list[str]], prefix: str = ""
+    tfds: Any, features: Any, variable: Mapping[str, list[str]], prefix: str = ""
 ) -> Iterator[str]:
     here = prefix.removesuffix(".")
     if here in variable:
         yield from (f"{prefix}{language}" for language in variable[here])
-    elif isinstance(features, Mapping):
+    elif isinstance(features, tfds.features.FeaturesDict):
         for name, feature in features.items():
-            yield from _names(feature, variable, f"{prefix}{name}.")
+            yield from _names(tfds, feature, variable, f"{prefix}{name}.")
     else:
         yield here
 

@@ -37,9 +37,9 @@ def events(
     Raises:
       UserError: The file is no XML from some line on, or is about something else.
     """
-    parser, stream = _parser(path, encoding)
     seen = False
     try:
+        parser, stream = _parser(path, encoding)
         for chunk in chain(stream, [None]):
             if chunk is None:
                 parser.close()
