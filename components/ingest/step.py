@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from components import beam_runner, manifest
-from components.ingest import places
+from components.ingest import data_card, places
 from components.ingest.config import Config
 from components.ingest.inputs import files_of, list_inputs
 from components.ingest.layout import ACCEPTED, COUNTS, READ, REPORT, SCRATCH
@@ -39,11 +39,13 @@ def run(
         if report["problems"]:
             raise UserError("; ".join(report["problems"]))
         shutil.rmtree(directory / SCRATCH, ignore_errors=True)
+        measures = [row for row in report["counts"] if ":" in row[2]]
         told = [row for row in report["counts"] if ":" not in row[2]]
         counts = summarise(told, tasks)
         check_counts(config, counts)
         text = json.dumps(counts, indent=1, ensure_ascii=False)
         manifest.write_atomically(directory / COUNTS, text + "\n")
+        data_card.write(directory, data_card.make(counts, measures, report["samples"]))
         return counts
 
     files = files_of(inputs)

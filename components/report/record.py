@@ -39,6 +39,7 @@ FILES = {
     "held_out": f"fit/{held_out.FILE_NAME}",
     "recommendation": "recommend/recommendation.json",
     "counts": "ingest/counts.json",
+    "card": "ingest/card.json",
     "tokens": "tokenize/index.json",
 }
 
@@ -78,6 +79,7 @@ class RunRecord:
       recommendation: As ``recommend`` wrote it; None without one.
       irreducible: task -> test set -> true entropy record.
       counts, tokens: Of ``ingest`` and ``tokenize``, as written; may be empty.
+      card: The data card of ``ingest``; may be empty.
       manifests: Verb -> manifest, of those that are there.
       endings: How every trial ended, in the order of the sweep.
       notes: What is missing and why, sentences.
@@ -97,6 +99,7 @@ class RunRecord:
     irreducible: Mapping[str, Any]
     counts: Mapping[str, Any]
     tokens: Mapping[str, Any]
+    card: Mapping[str, Any]
     manifests: Mapping[str, Manifest]
     endings: tuple[Ending, ...]
     notes: tuple[str, ...]
@@ -162,6 +165,7 @@ def read(workdir: Path, config: Config) -> RunRecord:
         irreducible=_json(present.get("irreducible")),
         counts=_json(present.get("counts")),
         tokens=_json(present.get("tokens")),
+        card=_json(present.get("card")),
         manifests=manifests,
         endings=tuple(_endings(workdir / "train", manifests.get("train"), rows)),
         notes=tuple(notes),

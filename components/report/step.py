@@ -20,6 +20,7 @@ from components.report.coefficient_figures import (
     draw_irreducible,
 )
 from components.report.config import Config
+from components.report.data_card import draw_data_card
 from components.report.drawing import Drawing, save
 from components.report.frontier_figure import draw_frontier
 from components.report.learning_figures import draw_convergence, draw_learning_curves
@@ -56,6 +57,7 @@ def make_report(config: Config, *, workdir: Path, output: Path) -> Manifest:
 def draw(record: RunRecord, config: Config) -> list[Drawing]:
     """Every figure, in the order of the page."""
     with rc_context(RC):
+        card = [draw_data_card(record.card)] if record.card else []
         return [
             draw_proof(record),
             draw_loss_by_size(record),
@@ -67,6 +69,7 @@ def draw(record: RunRecord, config: Config) -> list[Drawing]:
             draw_learning_curves(record),
             draw_convergence(record, config),
             draw_irreducible(record, config),
+            *card,
         ]
 
 
