@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from pathlib import Path
 from typing import NoReturn
@@ -67,10 +68,28 @@ def positive_count(text: str) -> int:
 
 
 def parse_weights(option: str, text: str) -> dict[str, float]:
-    """``en-de=2,en-zh=1`` -> numbers by task; an empty text gives none.
+    """``en-de=2,en-zh=1`` -> numbers by task, 0 or more; an empty text gives none.
 
     Raises:
       UserError: A part that is not ``task=number``, or a task named twice.
+    """
+    example = "task=number, for example en-de=2,en-zh=1"
+    return parse_numbers(option, text, example, lowest=0.0)
+
+
+def parse_numbers(
+    option: str, text: str, example: str, lowest: float = -math.inf
+) -> dict[str, float]:
+    """``name=number,..`` -> numbers by name; an empty text gives none.
+
+    Args:
+      option: The option, for messages.
+      text: What was given.
+      example: What is expected.
+      lowest: Smallest admissible number.
+
+    Raises:
+      UserError: A part that cannot be read, or a name that occurs twice.
     """
     weights: dict[str, float] = {}
     for part in text.split(",") if text.strip() else ():
@@ -79,10 +98,9 @@ def parse_weights(option: str, text: str) -> dict[str, float]:
             value = float(number)
         except ValueError:
             value = float("nan")
-        if not task or not 0 <= value < float("inf"):
+        if not task or not lowest <= value < math.inf or value == -math.inf:
             raise UserError(
-                f"{option} {text}: cannot read {part.strip()!r}; expected task=number, "
-                "for example en-de=2,en-zh=1"
+                f"{option} {text}: cannot read {part.strip()!r}; expected {example}"
             )
         if task in weights:
             raise UserError(f"{option} {text}: {task} is named twice")

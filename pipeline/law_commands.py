@@ -7,7 +7,13 @@ import sys
 from pathlib import Path
 
 from models.errors import FieldError, UserError
-from pipeline.command_parser import add_command, add_out, deliver, positive_count
+from pipeline.command_parser import (
+    add_command,
+    add_out,
+    deliver,
+    parse_numbers,
+    positive_count,
+)
 
 _FIT = """\
 Scaling laws of any table of runs (CSV or Parquet). Only the columns task, n, p and
@@ -30,6 +36,10 @@ _FIT_OPTIONS = {
     "metric": "--metric",
     "draws": "--draws",
     "by": "--by",
+    "fixed": "--fix",
+    "test_sets": "--test-set",
+    "held_out": "--hold-out",
+    "uncertainty": "--uncertainty",
     "seed": "--seed",
 }
 
@@ -75,6 +85,24 @@ def _add_fit(commands: argparse._SubParsersAction) -> None:
         help="columns that set runs apart beside their mixture (size of the data, ..)",
     )  # fmt: skip
     fit.add_argument(
+        "--fix", metavar="NAME=X,...", default="",
+        help="coefficients that are given, not fitted: alpha=0.3, irreducible_loss=1.1",
+    )  # fmt: skip
+    fit.add_argument(
+        "--test-set", metavar="NAME,...", default="", dest="test_sets",
+        help="test sets to fit on (default: all of them)",
+    )  # fmt: skip
+    fit.add_argument(
+        "--hold-out", metavar="SIZE,...", default="",
+        help="sizes, by their name in the table, that the fit must not see: it says "
+        "how well they are predicted",
+    )  # fmt: skip
+    fit.add_argument(
+        "--uncertainty", metavar="WHAT", default="t",
+        help="t: intervals from the residuals, calibrated for few sizes (default); "
+        "perturbation: 1 %% noise on every point, as Fernandes et al. 2023",
+    )  # fmt: skip
+    fit.add_argument(
         "--single-size", action="store_true",
         help="accept too few sizes for an exponent: a law of the weights alone",
     )  # fmt: skip
@@ -108,15 +136,24 @@ def _handle_fit(arguments: argparse.Namespace) -> None:
         "metric": arguments.metric,
         "draws": arguments.draws,
         "by": _words(arguments.by),
+        "fixed": parse_numbers("--fix", arguments.fix, "name=number, as alpha=0.3"),
+        "test_sets": _words(arguments.test_sets),
+        "held_out": {"sizes": _words(arguments.hold_out)},
+        "uncertainty": arguments.uncertainty,
         "single_size": arguments.single_size,
         "seed": arguments.seed,
     }
     try:
         config = loader.build(fit.Config, values)
     except FieldError as error:
-        name = error.field.partition("[")[0]
+        name = error.field.partition("[")[0].partition(".")[0]
         raise UserError(f"{_FIT_OPTIONS[name]}: {error.problem}") from None
-    fit.run(config, table=arguments.table, output=arguments.out)
+    try:
+        fit.run(config, table=arguments.table, output=arguments.out)
+    except OSError as error:
+        raise UserError(
+            f"--out {arguments.out}: cannot be written: {error.strerror}"
+        ) from None
     sys.stdout.write((arguments.out / "report.txt").read_text(encoding="utf-8"))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 from models.errors import FieldError, UserError
 from pipeline.command_parser import (
@@ -21,6 +22,7 @@ intervals for a newly trained model. Points outside of what was fitted say so.
 
   polyscale predict laws --n 1e9 --p en-de=0.3,en-zh=0.7
   polyscale predict laws --table rows.csv --out predicted.csv
+  polyscale predict laws --n-enc 2e8 --n-dec 1e8         bivariate laws: a shape
 """
 
 _FRONTIER = """\
@@ -65,7 +67,13 @@ def _add_predict(commands: argparse._SubParsersAction) -> None:
         "--table", metavar="ROWS.csv", type=Path, default=None,
         help="rows with task, n and p or mixture, instead of --n and --p",
     )  # fmt: skip
-    add_out(predict, "where to write the table's predictions")
+    for side in ("enc", "dec"):
+        predict.add_argument(
+            f"--n-{side}", metavar="N", type=positive_number, default=None,
+            help=f"parameters of the {side}oder, for bivariate laws",
+        )  # fmt: skip
+    _add_level(predict)
+    add_out(predict, "where to write the predictions (default: standard output)")
     predict.add_argument("--json", action="store_true", help="for a program to read")
     predict.set_defaults(handler=_handle_predict)
 
@@ -80,6 +88,8 @@ def _add_frontier(commands: argparse._SubParsersAction) -> None:
         "--points", type=positive_count, default=101, metavar="K",
         help="mixtures along the frontier (default: 101)",
     )  # fmt: skip
+    _add_level(frontier)
+    _add_test_set(frontier)
     add_out(frontier, "the CSV to write (default: standard output)")
     frontier.set_defaults(handler=_handle_frontier)
 
@@ -116,6 +126,8 @@ def _add_recommend(commands: argparse._SubParsersAction) -> None:
         "--planned-examples", metavar="X", type=positive_number, default=None,
         help="examples of all tasks that the training will draw",
     )  # fmt: skip
+    _add_level(recommend)
+    _add_test_set(recommend)
     recommend.add_argument("--json", action="store_true", help="for a program to read")
     recommend.set_defaults(handler=_handle_recommend)
 
@@ -134,26 +146,64 @@ def _add_size(parser: argparse.ArgumentParser, *, required: bool) -> None:
     )  # fmt: skip
 
 
-def _handle_predict(arguments: argparse.Namespace) -> None:
-    from components.fit import prediction
+def _add_level(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--level", metavar="X", type=_level, default=0.95,
+        help="nominal coverage of the intervals (default: 0.95)",
+    )  # fmt: skip
 
-    by_point = arguments.n is not None or arguments.p is not None
-    if (arguments.table is not None) == by_point:
-        raise UserError("predict: expected either --n and --p, or --table")
+
+def _level(text: str) -> float:
+    """Type of an option that is a probability, such as ``0.95``."""
+    value = positive_number(text)
+    if not value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not between 0 and 1")
+    return value
+
+
+def _add_test_set(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--test-set", metavar="NAME", default=None,
+        help="whose laws decide (default: in_domain, or else the first)",
+    )  # fmt: skip
+
+
+def _handle_predict(arguments: argparse.Namespace) -> None:
+    from components.fit import prediction, shapes
+
+    by_shape = arguments.n_enc is not None or arguments.n_dec is not None
+    by_point = arguments.n is not None or (arguments.p is not None and not by_shape)
+    if (arguments.table is not None) + by_point + by_shape != 1:
+        raise UserError(
+            "predict: expected either --n and --p, or --n-enc and --n-dec, or --table"
+        )
+    level = arguments.level
     if arguments.table is not None:
-        table = prediction.predict_table(arguments.laws, arguments.table)
+        table = prediction.predict_table(arguments.laws, arguments.table, level)
         deliver(table, arguments.out)
         return
-    if arguments.n is None or arguments.p is None:
-        missing = "--n" if arguments.n is None else "--p"
-        raise UserError(f"predict: {missing} is missing")
-    mixture = parse_weights("--p", arguments.p)
-    found = prediction.predict(arguments.laws, arguments.n, mixture)
+    mixture = parse_weights("--p", arguments.p or "")
+    if by_shape:
+        shape = (_given(arguments, "n_enc"), _given(arguments, "n_dec"))
+        found = shapes.predict_shapes(arguments.laws, *shape, mixture, level)
+        text = shapes.to_json(found) if arguments.json else shapes.to_text(found)
+        deliver(f"{text}\n", arguments.out)
+        return
+    _given(arguments, "p")
+    found = prediction.predict(arguments.laws, _given(arguments, "n"), mixture, level)
     if arguments.json:
         text = prediction.prediction_json(found)
     else:
         text = prediction.prediction_text(found)
     deliver(f"{text}\n", arguments.out)
+
+
+def _given(arguments: argparse.Namespace, name: str) -> Any:
+    """An option's value; raises UserError where it is missing."""
+    value = getattr(arguments, name)
+    if value is None:
+        raise UserError(f"predict: --{name.replace('_', '-')} is missing")
+    return value
 
 
 def _handle_frontier(arguments: argparse.Namespace) -> None:
@@ -162,8 +212,8 @@ def _handle_frontier(arguments: argparse.Namespace) -> None:
 
     if arguments.points < 2:
         raise UserError(f"--points {arguments.points}: expected 2 or more")
-    laws = decision.trade_off_laws(arguments.laws)
-    found = frontier(laws, arguments.n, arguments.points)
+    laws = decision.trade_off_laws(arguments.laws, arguments.test_set)
+    found = frontier(laws, arguments.n, arguments.points, arguments.level)
     deliver(decision.frontier_csv([found]), arguments.out)
 
 
@@ -182,12 +232,14 @@ def _handle_recommend(arguments: argparse.Namespace) -> None:
         "examples": parse_weights("--examples", arguments.examples),
         "max_repeats": arguments.max_repeats,
         "planned_examples": arguments.planned_examples,
+        "test_set": arguments.test_set,
+        "level": arguments.level,
     }
     try:
         config = loader.build(recommend.Config, values)
     except FieldError as error:
         raise UserError(f"{_RECOMMEND_OPTIONS[error.field]}: {error.problem}") from None
-    laws = decision.trade_off_laws(arguments.laws)
+    laws = decision.trade_off_laws(arguments.laws, arguments.test_set)
     found = decision.ask(config, laws, arguments.n)
     if arguments.json:
         print(json.dumps(decision.to_record(found), indent=1, ensure_ascii=False))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from typing import Literal
 
@@ -101,6 +102,11 @@ class Config:
     def __post_init__(self) -> None:
         if not self.laws:
             raise FieldError("laws", "empty; expected at least one kind of law")
+        if self.seed < 0:
+            raise FieldError("seed", f"{self.seed}; expected 0 or more")
+        for name, value in self.fixed.items():
+            if not math.isfinite(value):
+                raise FieldError(f"fixed.{name}", f"{value:g}; expected a number")
         if self.draws < 0:
             raise FieldError("draws", f"{self.draws}; expected 0 or more")
         if self.robust_scale is not None and not self.robust_scale > 0:

@@ -7,6 +7,7 @@ import dataclasses
 import io
 import math
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
@@ -93,6 +94,45 @@ def _compared(law: Law, run: Observations, kind: str) -> Compared | None:
         high=high,
         error_percent=100.0 * (predicted - loss) / loss if loss else math.nan,
     )
+
+
+# Which law speaks first: the joint one knows the mixtures it was fitted on and so
+# predicts other sizes ([M] eq. 7); the approximate law predicts new mixtures (eq. 11).
+_FIRST = {
+    "size": ("joint", "approximate", "shared"),
+    "mixture": ("approximate", "joint", "shared"),
+}
+
+
+def chosen(compared: Sequence[Compared], kind: str) -> list[Compared]:
+    """One comparison a measurement: that of the law which speaks first.
+
+    Args:
+      compared: Every law's prediction of every held-out measurement.
+      kind: ``size`` or ``mixture``.
+    """
+    found: dict[tuple[str, str, str], Compared] = {}
+    for law in _FIRST[kind]:
+        for one in compared:
+            known = (one.kind, one.law) == (kind, law)
+            if known and math.isfinite(one.error_percent):
+                found.setdefault((one.trial, one.task, one.test_set), one)
+    return sorted(found.values(), key=lambda one: (one.task, one.p, one.n))
+
+
+def read(path: Path) -> list[Compared]:
+    """The table that `to_csv` made; an empty cell is not a number."""
+    numbers = {f.name for f in dataclasses.fields(Compared) if f.type == "float"}
+    with open(path, encoding="utf-8", newline="") as file:
+        return [
+            Compared(
+                **{
+                    name: float(text or "nan") if name in numbers else text
+                    for name, text in record.items()
+                }
+            )
+            for record in csv.DictReader(file)
+        ]
 
 
 def to_csv(compared: Sequence[Compared]) -> str:

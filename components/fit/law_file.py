@@ -15,6 +15,8 @@ from components.manifest import write_atomically
 from models.errors import UserError
 from models.laws.law import Law
 from models.laws.observations import Weighting
+from models.laws.printing import EQUATIONS
+from models.laws.solver import Array
 
 FILE_NAME = "laws.json"
 FORMAT = "polyscale.laws"
@@ -67,7 +69,7 @@ def load(path: Path) -> LawFile:
     version = record.get("version")
     if not isinstance(version, int) or version > VERSION:
         raise UserError(
-            f"{file}: law file of version {version}, this polyscale reads up to "
+            f"{file}: law file of version {version!r}, this polyscale reads up to "
             f"{VERSION}; fit again or use a newer polyscale"
         )
     try:
@@ -76,6 +78,8 @@ def load(path: Path) -> LawFile:
         raise UserError(
             f"{file}: damaged law file ({type(error).__name__}: {error}); fit again"
         ) from error
+    if not laws:
+        raise UserError(f"{file}: a law file without laws; fit again")
     return LawFile(laws, record.get("provenance", {}))
 
 
@@ -109,6 +113,8 @@ def _to_record(law: Law) -> dict[str, Any]:
 def _from_record(record: Mapping[str, Any]) -> Law:
     parameters = {name: float(value) for name, value in record["parameters"].items()}
     draws = np.array(record["interval_draws"], dtype=float)
+    covariance = np.array(record["covariance"], dtype=float)
+    _check(record, covariance, draws)
     return Law(
         kind=record["kind"],
         task=record["task"],
@@ -116,7 +122,7 @@ def _from_record(record: Mapping[str, Any]) -> Law:
         metric=record["metric"],
         form=record["form"],
         parameters=parameters,
-        covariance=np.array(record["covariance"], dtype=float),
+        covariance=covariance,
         residual_sd=_number(record["residual_sd"]),
         reference=record["reference"],
         tasks=tuple(record["tasks"]),
@@ -129,6 +135,17 @@ def _from_record(record: Mapping[str, Any]) -> Law:
         undetermined=tuple(record["undetermined"]),
         noise=record.get("noise", {}),
     )
+
+
+def _check(record: Mapping[str, Any], covariance: Array, draws: Array) -> None:
+    """Raises ValueError unless the parts of a record fit together."""
+    count = len(record["parameters"])
+    if (record["kind"], record["form"]) not in EQUATIONS:
+        raise ValueError(f"no {record['form']} form of a law of kind {record['kind']}")
+    if covariance.shape != (count, count):
+        raise ValueError(f"covariance {covariance.shape} of {count} parameters")
+    if draws.size and draws.shape[1:] != (count,):
+        raise ValueError(f"draws {draws.shape} of {count} parameters")
 
 
 def _finite(value: float) -> float | None:

@@ -82,8 +82,9 @@ def _final(lines: Sequence[Line], notes: list[str]) -> list[Line]:
     """Final rows; the extrapolated one instead where a trial has it."""
     corrected = {_run(line) for line in lines if line["loss_kind"] == "extrapolated"}
     if corrected:
+        losses = "loss" if len(corrected) == 1 else "losses"
         notes.append(
-            f"{len(corrected)} final losses replaced by their extrapolation to "
+            f"{len(corrected)} final {losses} replaced by extrapolation to "
             "convergence ([M] App. G)"
         )
     kinds = {"final", "extrapolated", "curve"}
@@ -123,7 +124,8 @@ def _measured(lines: list[Line], metric: str, notes: list[str]) -> list[Line]:
     if failed:
         names = dict.fromkeys(failed)
         shown = ", ".join(list(names)[:5]) + (", ..." if len(names) > 5 else "")
-        notes.append(f"{len(failed)} rows without {metric} left out: {shown}")
+        rows = "row" if len(failed) == 1 else "rows"
+        notes.append(f"{len(failed)} {rows} without {metric} left out: {shown}")
     return [line for line in lines if line[metric] is not None]
 
 
@@ -136,7 +138,9 @@ def _trained(lines: list[Line], notes: list[str]) -> list[Line]:
         if line["p"] > 0 or (line["task"] not in trained and line["mixture"])
     ]
     if len(kept) < len(lines):
-        notes.append(f"{len(lines) - len(kept)} zero-shot rows (p = 0) left out")
+        count = len(lines) - len(kept)
+        rows = "row" if count == 1 else "rows"
+        notes.append(f"{count} zero-shot {rows} (p = 0) left out")
     return kept
 
 
@@ -234,6 +238,7 @@ def _telling_columns(lines: Sequence[Line], notes: list[str]) -> tuple[str, ...]
     for line in lines:
         mixture = tuple(sorted((line["mixture"] or {}).items()))
         own = (line["task"], line["test_set"], line.get("origin"), line["n"])
+        own = (*own, line.get("n_enc"), line.get("n_dec"))
         cells.setdefault((*own, line["p"], mixture, line["seed"]), []).append(line)
     crowded = [cell for cell in cells.values() if len(cell) > 1]
     if not crowded:

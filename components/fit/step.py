@@ -10,7 +10,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from components import manifest
+import numpy as np
+
+from components import manifest, metrics_table
 from components.fit import convergence, held_out, law_file, table
 from components.fit.config import Config
 from components.fit.report import report_text
@@ -31,6 +33,13 @@ def fit_table(config: Config, *, table: Path, output: Path) -> Manifest:
     """See `components.fit.run`."""
     if not table.exists():
         raise UserError(f"{table}: no such table; expected a CSV or Parquet file")
+    if table.is_dir() and not (table / manifest.FILE_NAME).is_file():
+        table = table / metrics_table.FILE_NAME
+        if not table.is_file():
+            raise UserError(
+                f"{table.parent}: a folder without {metrics_table.FILE_NAME}; expected "
+                "a CSV or Parquet file, or the folder that evaluate made"
+            )
     return manifest.complete(
         "fit",
         output,
@@ -45,7 +54,7 @@ def _make(config: Config, source: Path, folder: Path) -> Mapping[str, Any]:
     extrapolated, said = convergence.extrapolate(lines, config)
     runs = sort_rows([*lines, *extrapolated], config, str(source))
     options = _options(runs, config)
-    laws, notes = fit_laws(runs, config, options)
+    laws, notes = fit_laws(runs, config, options, str(source))
     notes = [*said, *convergence.unconverged(lines), *notes]
     backtests = _backtests(runs, options) if config.choose_sharing else {}
     for test_set, backtest in backtests.items():
@@ -125,9 +134,15 @@ def _shared(
 
 
 def fit_laws(
-    runs: Runs, config: Config, options: Options
+    runs: Runs, config: Config, options: Options, where: str
 ) -> tuple[list[Law], list[str]]:
     """Fits every kind of law to every task and test set.
+
+    Args:
+      runs: The rows.
+      config: Which laws.
+      options: How they are fitted.
+      where: The table's name, for messages.
 
     Returns:
       The laws, and notes about what was left out.
@@ -143,8 +158,35 @@ def fit_laws(
             laws += found
             refusals += refused
     if not laws:
-        raise UserError(refusals[0])
+        sizes = np.unique(runs.fitted.n)
+        if len(sizes) == 1:
+            raise UserError(
+                f"{where}: column n: {sizes[0]:g} in every row; expected 3 or more "
+                "model sizes, a fixed alpha (--fix), or --single-size for a law of the "
+                "weights alone"
+            )
+        raise UserError(f"{where}: {refusals[0]}")
+    _check_fixed(laws, config)
     return laws, [*runs.notes, *refusals]
+
+
+def _check_fixed(laws: list[Law], config: Config) -> None:
+    """Raises UserError for a given coefficient that no law has."""
+    known = dict.fromkeys(
+        name for law in laws for whole in law.fixed for name in (whole, stem(whole))
+    )
+    for name in config.fixed:
+        if name not in known:
+            names = dict.fromkeys(stem(name) for law in laws for name in law.parameters)
+            raise UserError(
+                f"fixed: none of these laws has a coefficient {name}; they have "
+                f"{', '.join(names)}"
+            )
+
+
+def stem(name: str) -> str:
+    """``beta[0.3]`` -> ``beta``."""
+    return name.partition("[")[0]
 
 
 def _fit_kind(

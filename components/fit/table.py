@@ -238,8 +238,9 @@ def _check_unique(lines: Sequence[Line]) -> None:
 
 def _key(line: Line) -> tuple:
     extra = () if line["trial"] else tuple(sorted(_others(line).items()))
+    shape = (line["n"], line.get("n_enc"), line.get("n_dec"))
     return (
-        line["trial"] or (line["n"], line["p"], line["seed"], str(line["mixture"])),
+        line["trial"] or (*shape, line["p"], line["seed"], str(line["mixture"])),
         line.get("step"),
         line["task"],
         line["test_set"],

@@ -6,31 +6,9 @@ import math
 import statistics
 from collections.abc import Sequence
 
-from components.fit.held_out import Compared
+from components.fit.held_out import Compared, chosen
 
 KINDS = ("size", "mixture")
-# The joint law knows the mixtures it was fitted on and so predicts other sizes
-# ([M] eq. 7); the approximate law predicts new mixtures (eq. 11).
-_FIRST = {
-    "size": ("joint", "approximate", "shared"),
-    "mixture": ("approximate", "joint", "shared"),
-}
-
-
-def chosen(compared: Sequence[Compared], kind: str) -> list[Compared]:
-    """One comparison a measurement: that of the law which speaks first.
-
-    Args:
-      compared: Every law's prediction of every held-out measurement.
-      kind: ``size`` or ``mixture``.
-    """
-    found: dict[tuple[str, str, str], Compared] = {}
-    for law in _FIRST[kind]:
-        for one in compared:
-            known = (one.kind, one.law) == (kind, law)
-            if known and math.isfinite(one.error_percent):
-                found.setdefault((one.trial, one.task, one.test_set), one)
-    return sorted(found.values(), key=lambda one: (one.task, one.p, one.n))
 
 
 def errors(compared: Sequence[Compared], kind: str) -> dict[str, float] | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
 import json
 from collections.abc import Mapping, Sequence
@@ -147,6 +146,7 @@ def read(workdir: Path, config: Config) -> RunRecord:
     fitted = law_file.load(present["laws"]) if "laws" in present else _NOTHING_FITTED
     laws = fitted.laws
     rows = metrics_table.read(present["metrics"]) if "metrics" in present else []
+    proof = present.get("held_out")
     runs, notes = _sorted_rows(present.get("metrics"), manifests.get("fit"))
     if not laws:
         notes.append("There are no laws: the step fit has not run on this table yet.")
@@ -160,7 +160,7 @@ def read(workdir: Path, config: Config) -> RunRecord:
         laws=laws,
         backtests=_backtests(fitted.provenance),
         fit_notes=tuple(fitted.provenance.get("notes", runs.notes if runs else ())),
-        compared=tuple(_compared(present.get("held_out"))),
+        compared=tuple(held_out.read(proof) if proof else ()),
         recommendation=_json(present.get("recommendation")) or None,
         irreducible=_json(present.get("irreducible")),
         counts=_json(present.get("counts")),
@@ -248,22 +248,6 @@ def _test_set(config: Config, laws: Sequence[Law], runs: Runs | None) -> str | N
     if config.test_set in names or not names:
         return config.test_set
     return "in_domain" if "in_domain" in names else names[0]
-
-
-def _compared(path: Path | None) -> list[Compared]:
-    if path is None:
-        return []
-    numbers = {f.name for f in dataclasses.fields(Compared) if f.type == "float"}
-    with open(path, encoding="utf-8", newline="") as file:
-        return [
-            Compared(
-                **{
-                    name: float(text or "nan") if name in numbers else text
-                    for name, text in record.items()
-                }
-            )
-            for record in csv.DictReader(file)
-        ]
 
 
 def _endings(

@@ -121,8 +121,10 @@ def predict_shape(
     variance = delta_variance(jacobian[0], law.covariance) + law.residual_sd**2
     half = t_factor(level, law.dof) * np.sqrt(np.nan_to_num(variance, nan=np.inf))
     centre = values[0] if law.ceiling is None else law.ceiling - values[0]
-    ends = (centre, centre - half, centre + half)
-    return tuple(part.reshape(enc.shape) for part in ends)
+    ends = (centre - half, centre + half)
+    if law.dof > 0:
+        ends = tuple(law.possible(end) for end in ends)
+    return tuple(part.reshape(enc.shape) for part in (centre, *ends))
 
 
 def optimal_split(law: Law, n: float) -> tuple[float, float]:

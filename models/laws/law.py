@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -139,7 +140,8 @@ class Law:
             law's value, without the noise of a run.
 
         Returns:
-          Lower and upper ends; infinite where the fit had no degree of freedom.
+          Lower and upper ends, within what the metric can be; infinite where the
+          fit had no degree of freedom.
         """
         expected = shape(n, p)
         values, jacobian = self._evaluate(n, p, self.theta[None])
@@ -151,9 +153,16 @@ class Law:
             ratio = self._noise_ratio(self._points(n, p)) if self.noise else 1.0
             variance = variance + (self.residual_sd * ratio) ** 2
         half = t_factor(level, self.dof) * np.sqrt(np.maximum(variance, 0.0))
-        return (values[0] - half).reshape(expected), (values[0] + half).reshape(
-            expected
-        )
+        ends = (values[0] - half, values[0] + half)
+        return tuple(self.possible(end).reshape(expected) for end in ends)
+
+    def possible(self, values: Array) -> Array:
+        """The nearest values that the metric can have: no loss is below 0.
+
+        Nothing that can be measured lies outside, so that an interval which ends
+        here covers as much as one that does not.
+        """
+        return np.clip(values, 0.0, np.inf if self.ceiling is None else self.ceiling)
 
     def _noise_ratio(self, points: Points) -> Array:
         """Each row's noise over the typical one; 1 for a mixture without seeds."""
@@ -163,10 +172,14 @@ class Law:
     def coefficient_interval(
         self, name: str, level: float = 0.95
     ) -> tuple[float, float]:
-        """Interval of one coefficient."""
+        """Interval of one coefficient; what cannot be negative is not."""
         error = self.standard_errors[name]
         half = t_factor(level, self.dof) * error if error > 0 else 0.0
-        return self.parameters[name] - half, self.parameters[name] + half
+        low = self.parameters[name] - half
+        positive = name.startswith(("alpha", "beta", "irreducible_loss"))
+        if positive and math.isfinite(low):
+            low = max(low, 0.0)
+        return low, self.parameters[name] + half
 
     def effective_fraction(
         self, p: Shares, level: float = 0.95

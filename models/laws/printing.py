@@ -46,6 +46,8 @@ def law_text(law: Law) -> str:
     width = max(len(name) for name in law.parameters)
     for name, value in law.parameters.items():
         lines.append(f"  {name:<{width}}  {_estimate(law, name, value)}")
+    if law.kind == "bivariate":
+        lines.append(f"  {_split(law)}")
     lines.append(f"  {_quality(law)}")
     lines += [f"  correlation {text}" for text in _correlations(law)]
     lines += [f"  warning: {text}" for text in law.warnings]
@@ -60,6 +62,17 @@ def _estimate(law: Law, name: str, value: float) -> str:
         return f"{value:10.5g}  (no error estimate)"
     share = f" ({100 * error / abs(value):.1f} %)" if value else ""
     return f"{value:10.5g} +/- {error:.2g}{share}"
+
+
+def _split(law: Law) -> str:
+    """The best split between the sides, and what an even one costs."""
+    enc, dec = law.parameters["alpha_enc"], law.parameters["alpha_dec"]
+    best = enc / (enc + dec)
+    even = (2 * best) ** enc * (2 * (1 - best)) ** dec
+    return (
+        f"optimal split ([N] Prop. 1): {best:.1%} of n to the encoder, exponent "
+        f"{enc + dec:.4g}; the same on both sides costs {even:.3f}x the reducible part"
+    )
 
 
 def _quality(law: Law) -> str:

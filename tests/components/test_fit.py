@@ -178,8 +178,8 @@ def test_failed_trials_and_curves_are_left_out_and_extrapolations_preferred(
     table = write(tmp_path / "runs.csv", [*content, curve, better])
     fit.run(SMALL, table=table, output=tmp_path / "fit")
     text = (tmp_path / "fit" / "report.txt").read_text()
-    assert "1 rows without loss left out: en-xx_2k_p0.40_s0" in text
-    assert "1 final losses replaced by their extrapolation" in text
+    assert "1 row without loss left out: en-xx_2k_p0.40_s0" in text
+    assert "1 final loss replaced by extrapolation" in text
     law = find(laws_of(tmp_path / "fit"), "joint", "en-de")
     assert law.statistics["max_abs_error"] < 0.05
 
@@ -246,7 +246,9 @@ def test_tables_that_are_none_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no column n; expected task, n, p and loss"):
         fit.run(SMALL, table=bare, output=tmp_path / "fit")
     one = write(tmp_path / "one.csv", [row for row in content if row["size"] == "2k"])
-    with pytest.raises(UserError, match="has 1 model size, needs 3"):
+    with pytest.raises(
+        UserError, match="one.csv: column n: 2016 in every row; expected 3 or more"
+    ):
         fit.run(SMALL, table=one, output=tmp_path / "fit")
     with pytest.raises(UserError, match="no such table"):
         fit.run(SMALL, table=tmp_path / "none.csv", output=tmp_path / "fit")

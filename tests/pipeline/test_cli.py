@@ -129,7 +129,7 @@ def test_plan_as_text_and_as_json(capsys):
         ),
         ("fit none.csv --out OUT --draws -1", "--draws: -1; expected 0 or more"),
         ("predict LAWS --n 1e9", "predict: --p is missing"),
-        ("predict LAWS", "predict: expected either --n and --p, or --table"),
+        ("predict LAWS", "predict: expected either --n and --p, or --n-enc and"),
         ("predict LAWS --n 1e9 --p en-de=x", "--p en-de=x: cannot read 'en-de=x'"),
         ("predict LAWS --n 1e9 --p en-zh=1", "unknown task en-zh; these laws know"),
         ("predict LAWS --n zero --p en-de=1", "'zero' is not a positive number"),

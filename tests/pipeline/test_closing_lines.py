@@ -24,7 +24,7 @@ def test_each_measurement_is_compared_once_with_the_law_that_fits_it_best(tmp_pa
     text = write(tmp_path, ROWS)
     assert "2.0000     2.0100    1.9500 to 2.0700   +0.50%  joint" in text
     assert "+5.00%" not in text
-    assert "error: median 1.25 %, worst 2.00 %; 1 of 2 measured losses lie" in text
+    assert "error: median 1.25 %, worst 2.00 %; 1 of 2 measured values lie" in text
     assert "3.0000     3.0300              ? to ?   +1.00%  approximate" in text
     assert text.splitlines()[-1] == f"report: {tmp_path}/report/index.html"
 

@@ -260,3 +260,24 @@ def test_noise_that_differs_by_mixture_is_weighed_and_predicted() -> None:
     assert fit_joint(once).noise == {}
     errors = law.standard_errors["alpha"], fit_joint(once).standard_errors["alpha"]
     assert errors[0] < 0.3 * errors[1]
+
+
+@pytest.mark.parametrize(("metric", "ceiling"), [("loss", np.inf), ("chrf", 100.0)])
+def test_an_interval_stays_where_values_can_be(metric: str, ceiling: float) -> None:
+    rng = np.random.default_rng(5)
+    n = np.geomspace(2e7, 3e8, 4)
+    value = 0.4 * (n / 1e8) ** -0.3 + 0.2 * rng.random(4)
+    law = fit_univariate(
+        observations(
+            task=["en-de"] * 4,
+            n=n,
+            p=np.ones(4),
+            value=value if metric == "loss" else 100 - value,
+            metric=metric,
+        )
+    )
+    low, high = law.interval([1e8, 1e10], 1.0)
+    assert low.min() >= 0 and high.max() <= ceiling
+    assert (low.min() == 0) if metric == "loss" else (high.max() == ceiling)
+    for name in law.parameters:
+        assert law.coefficient_interval(name)[0] >= 0
