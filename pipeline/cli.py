@@ -17,7 +17,13 @@ from components import preemption
 from components.preemption import Preempted
 from components.version import VERSION
 from models.errors import UserError
-from pipeline import experiment_commands, law_commands, question_commands
+from pipeline import (
+    comparison_command,
+    experiment_commands,
+    law_commands,
+    question_commands,
+    translation_commands,
+)
 from pipeline.command_parser import Formatter, Parser
 
 _PACKAGES = ("components", "models", "pipeline")
@@ -56,6 +62,8 @@ def build_parser() -> argparse.ArgumentParser:
     experiment_commands.add(commands)
     law_commands.add(commands)
     question_commands.add(commands)
+    comparison_command.add(commands)
+    translation_commands.add(commands)
     return parser
 
 

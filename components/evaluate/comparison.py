@@ -9,6 +9,7 @@ training: for that, compare seeds.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -128,6 +129,30 @@ def paired_bootstrap(
     smaller = min((found <= 0).sum(), (found >= 0).sum())
     p_value = min(1.0, 2 * (smaller + 1) / (resamples + 1))
     return float(low), float(high), float(p_value)
+
+
+def table(found: Sequence[Difference]) -> str:
+    """Differences as lines of text, a block for each trial and test set."""
+    lines: list[str] = []
+    for first, block in itertools.groupby(
+        found, key=lambda d: (d.trial, d.task, d.test_set)
+    ):
+        rows = list(block)
+        lines += ["", f"{first[0]} against {rows[0].baseline}, {first[1]} {first[2]}:"]
+        lines.append(
+            "  original  metric   baseline     trial  difference        95 % interval"
+            "       p"
+        )
+        for one in rows:
+            interval = (
+                f"{one.low:+.4f} to {one.high:+.4f}" if one.low is not None else ""
+            )
+            lines.append(
+                f"  {one.origin:<8}  {one.metric:<6} {one.baseline_value:>10.4f} "
+                f"{one.value:>9.4f}  {one.difference:>+10.4f}  {interval:>19}  "
+                f"{one.p_value:>6.4f}"
+            )
+    return "\n".join([*lines[1:], ""])
 
 
 def _losses(evaluated: Path, trial: str) -> dict[str, dict[str, np.ndarray]]:

@@ -27,6 +27,7 @@ class Trained:
       vocabulary: Text to ids and back.
       tags: Task -> tag such as ``<2de>``, ``None`` where the model needs none.
       weights: Task -> share of the training examples.
+      longest_source: Most source tokens of a sentence that it was trained on.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Trained:
     vocabulary: Vocabulary
     tags: Mapping[str, str | None]
     weights: Mapping[str, float]
+    longest_source: int
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -115,7 +117,9 @@ def load_trained(folder: Path, tokens: Path | None = None) -> Trained:
             f"{index['vocabulary_size']}; run tokenize again"
         )
     tags = {task: found["tag"] for task, found in index["tasks"].items()}
-    return Trained(folder.name, model, vocabulary, tags, mixture)
+    return Trained(
+        folder.name, model, vocabulary, tags, mixture, index["source_length"]
+    )
 
 
 def check_vocabulary(folder: Path, trained_on: str, tokens: Path) -> None:

@@ -125,6 +125,7 @@ class Vocabulary:
     """
 
     def __init__(self, model: bytes):
+        self.serialised = model
         self._pieces = sentencepiece.SentencePieceProcessor(model_proto=model)
 
     @classmethod

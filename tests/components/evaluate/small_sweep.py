@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from components import manifest, tokenize, train
+from components import evaluate, manifest, tokenize, train
+from components.evaluate.config import Quality
 from components.text_shards import shard_bytes
 from components.trial import Trial
 
@@ -80,7 +81,7 @@ def make(base: Path) -> Path:
         train.Config(
             sizes=("15k",),
             mixtures=(0.5, 1.0),
-            steps=500,
+            steps=400,
             batch_tokens=384,
             warmup_steps=50,
             learning_rate=0.15,
@@ -91,3 +92,15 @@ def make(base: Path) -> Path:
         output=base / "train",
     )
     return base
+
+
+def evaluated(sweep: Path, output: Path, quality: Quality | None) -> Path:
+    """An artifact of ``evaluate``."""
+    evaluate.run(
+        evaluate.Config(quality=quality),
+        train=sweep / "train",
+        tokens=sweep / "tokenize",
+        ingest=sweep / "ingest",
+        output=output,
+    )
+    return output

@@ -18,7 +18,7 @@ from components.fit import table as fit_table
 from models.errors import FieldError, UserError
 from models.nmt.search_options import SearchOptions
 from tests.components.evaluate import small_sweep
-from tests.components.evaluate.conftest import evaluated
+from tests.components.evaluate.small_sweep import evaluated
 
 FIRST, SECOND = (trial.id for trial in small_sweep.TRIALS)
 

@@ -1,4 +1,4 @@
-"""One small trained sweep for all tests of this room."""
+"""One small trained sweep for all tests that need one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from components import evaluate
 from components.evaluate.config import Quality
 from tests.components.evaluate import small_sweep
 
@@ -17,20 +16,10 @@ def sweep(tmp_path_factory) -> Path:
     return small_sweep.make(tmp_path_factory.mktemp("sweep"))
 
 
-def evaluated(sweep: Path, output: Path, quality: Quality | None) -> Path:
-    """An artifact of ``evaluate``."""
-    evaluate.run(
-        evaluate.Config(quality=quality),
-        train=sweep / "train",
-        tokens=sweep / "tokenize",
-        ingest=sweep / "ingest",
-        output=output,
-    )
-    return output
-
-
 @pytest.fixture(scope="session")
 def measured(sweep, tmp_path_factory) -> Path:
     """Evaluated with BLEU, chrF++ and a metric that is not installed."""
     quality = Quality(metrics=("bleu", "comet", "chrf++"))
-    return evaluated(sweep, tmp_path_factory.mktemp("measured") / "evaluate", quality)
+    return small_sweep.evaluated(
+        sweep, tmp_path_factory.mktemp("measured") / "evaluate", quality
+    )

@@ -1,0 +1,114 @@
+"""Lines in, lines out: order and number, whatever the lines hold."""
+
+from __future__ import annotations
+
+import io
+import os
+import threading
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from components.serve import pieces
+from components.serve.lines import Found, Tally, clean, groups, translate_lines
+
+
+class Shouting:
+    """Translates by upper case; notes how many texts it got together."""
+
+    def __init__(self):
+        self.calls: list[int] = []
+
+    def translate(self, texts):
+        self.calls.append(len(texts))
+        assert all(texts), "an empty text reached the model"
+        return [(Found(text.upper(), -1.0),) for text in texts]
+
+
+def through(content: bytes, window: int = 3) -> tuple[list[str], Tally, Shouting]:
+    translator, tally, seen = Shouting(), Tally(), []
+    lines = groups(io.BytesIO(content), window)
+    for found in translate_lines(translator, lines, tally, lambda t: seen.append(t)):
+        for own in found:
+            assert len(own) == 1
+    found = translate_lines(
+        translator, groups(io.BytesIO(content), window), Tally(), lambda t: None
+    )
+    return [own[0].text for group in found for own in group], tally, translator
+
+
+def test_every_kind_of_line():
+    content = (
+        b"\xef\xbb\xbffirst\r\n\r\n \t \nwith\xe2\x80\xa8separator\n\xff\xfe bytes\n"
+        b"nul\x00 \xf0\x9f\x98\x80\n" + b"x" * 300_000 + b"\nform\x0cfeed\x85\nlast"
+    )
+    texts, tally, _ = through(content)
+    assert texts == [
+        "FIRST", "", "", "WITH\u2028SEPARATOR", "\ufffd\ufffd BYTES", "NUL\x00 😀",
+        "X" * 300_000, "FORM\x0cFEED\ufffd", "LAST",
+    ]  # fmt: skip
+    assert (tally.lines, tally.empty, tally.undecodable) == (9, 2, 2)
+
+
+def test_nothing_in_nothing_out():
+    assert through(b"")[0] == []
+    assert through(b"\n")[0] == [""]
+    assert through(b"a\n")[0] == ["A"]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.binary(max_size=12).filter(lambda b: b"\n" not in b), max_size=40))
+def test_any_bytes(lines):
+    texts, tally, _ = through(b"".join(line + b"\n" for line in lines))
+    assert texts == [clean(line).upper() for line in lines]
+    assert tally.lines == len(lines)
+
+
+def test_order_and_number_of_ten_thousand():
+    content = b"".join(b"%d\n" % k if k % 7 else b"\n" for k in range(10_000))
+    texts, _, translator = through(content, window=512)
+    assert texts == [str(k) if k % 7 else "" for k in range(10_000)]
+    assert max(translator.calls) <= 512
+
+
+def test_a_line_is_translated_before_the_next_one_comes():
+    """A person at a terminal, or a server behind a pipe."""
+    read_end, write_end = os.pipe()
+    with os.fdopen(read_end, "rb") as stream:
+        found = translate_lines(
+            Shouting(), groups(stream, 100), Tally(), lambda tally: None
+        )
+        for word in (b"one", b"two"):
+            os.write(write_end, word + b"\n")
+            assert next(found)[0][0].text == word.decode().upper()
+        threading.Timer(0.01, os.close, [write_end]).start()
+        assert list(found) == []
+
+
+def test_a_stream_that_fails_is_not_a_short_one():
+    class Broken(io.RawIOBase):
+        def __iter__(self):
+            yield b"one\n"
+            raise OSError("disk gone")
+
+    with pytest.raises(OSError, match="disk gone"):
+        for _ in groups(Broken(), 1):
+            pass
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.text(alphabet="ab .,!?。，😀\u0301\u2028", max_size=60), st.integers(1, 9))
+def test_pieces_hold_the_whole_text(text, most):
+    found = pieces.split(text, lambda piece: len(piece) <= most)
+    assert all(piece == piece.strip() and 0 < len(piece) <= most for piece in found)
+    assert "".join("".join(found).split()) == "".join(text.split())
+
+
+def test_pieces_end_where_sentences_do():
+    text = "Ein Satz mit Komma, und so. Noch einer! Und 3.5 sind drei? " * 2
+    found = pieces.split(text, lambda piece: len(piece) <= 29)
+    assert found[:2] == ["Ein Satz mit Komma, und so.", "Noch einer!"]
+    chinese = pieces.split("我喜欢猫。他不喜欢狗，也不喜欢鱼。", lambda p: len(p) <= 9)
+    assert chinese == ["我喜欢猫。", "他不喜欢狗，", "也不喜欢鱼。"]
+    assert pieces.joint("zh_TW") == "" and pieces.joint("de") == " "

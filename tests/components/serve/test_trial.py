@@ -1,0 +1,130 @@
+"""`polyscale translate` with a trained model."""
+
+from __future__ import annotations
+
+import io
+import random
+import re
+import sys
+
+import pytest
+
+from components.evaluate.trained import load_trained
+from components.serve.trial import TrialTranslator
+from models.nmt.search_options import SearchOptions
+from pipeline import cli
+from tests.components.evaluate.small_sweep import TRIALS, WORDS
+
+FIRST, SECOND = (trial.id for trial in TRIALS)
+
+
+class Streams:
+    """Standard input and output as bytes."""
+
+    def __init__(self, monkeypatch):
+        self.patch = monkeypatch
+
+    def run(self, arguments: list[str], content: bytes) -> tuple[int, bytes]:
+        out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+        self.patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+        self.patch.setattr(sys, "stdout", out)
+        status = cli.main(["translate", *arguments])
+        out.flush()
+        return status, out.buffer.getvalue()
+
+
+@pytest.fixture
+def streams(monkeypatch):
+    return Streams(monkeypatch)
+
+
+def checkpoint(sweep, trial=FIRST) -> list[str]:
+    return ["--checkpoint", str(sweep / "train" / trial)]
+
+
+def test_lines_of_all_kinds_keep_their_places(sweep, streams, capsys):
+    rng = random.Random(4)
+    lines = [" ".join(rng.choices(WORDS["en"], k=rng.randint(1, 5))) for _ in range(60)]
+    lines[7] = lines[31] = ""
+    lines[12] = " ".join(["the small bird sees a green house"] * 9) + "."
+    content = [line.encode() for line in lines]
+    content[3] = b"bird \xf0\x9f\x98\x80 sees\r"
+    content[5] = b"old \xffhouse"
+    arguments = [*checkpoint(sweep), "--to", "de", "--window", "13"]
+    status, out = streams.run(arguments, b"\n".join(content))
+    assert status == 0
+    found = out.decode().split("\n")
+    assert found.pop() == "" and len(found) == 60
+    assert found[7] == found[31] == ""
+    # Translated alone, each is what it is among the others.
+    trained = load_trained(sweep / "train" / FIRST)
+    alone = TrialTranslator(
+        trained, SearchOptions(), to="de", tag="<2de>", longest=24, batch=1
+    )
+    for place in (0, 20, 44, 59):
+        assert found[place] == alone.translate([lines[place]])[0][0].text
+    assert len(found[12].split()) > 24
+    logged = capsys.readouterr().err
+    assert "1 of 60 lines were not UTF-8" in logged
+    assert "1 of 60 lines were long and translated in pieces" in logged
+    assert "lines," not in logged  # progress is for terminals
+
+
+def test_scores_and_several_translations(sweep, streams):
+    arguments = [*checkpoint(sweep), "--to", "fr", "--beams", "3"]
+    content = b"the small house\n\nbird sees\n"
+    _, scored = streams.run([*arguments, "--scores"], content)
+    lines = scored.decode().splitlines()
+    assert len(lines) == 3 and lines[1] == "\t0.000000"
+    assert all(re.fullmatch(r"[^\t]*\t-?\d+\.\d{6}", line) for line in lines)
+    _, many = streams.run([*arguments, "--nbest", "3"], content)
+    rows = [line.split(" ||| ") for line in many.decode().splitlines()]
+    assert [row[0] for row in rows] == ["0", "0", "0", "1", "2", "2", "2"]
+    scores = [float(row[2]) for row in rows[:3]]
+    assert scores == sorted(scores, reverse=True) and len({r[1] for r in rows}) > 3
+    assert f"{rows[0][1]}\t{rows[0][2]}" == lines[0]
+
+
+def test_samples_differ_and_repeat_with_their_seed(sweep, streams):
+    arguments = [*checkpoint(sweep), "--to", "de", "--temperature", "3"]
+    content = b"the small house sees a bird\n" * 6
+    first, again, other = (
+        streams.run([*arguments, "--seed", seed], content)[1] for seed in "112"
+    )
+    assert first == again != other
+    assert len(set(first.splitlines())) > 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--to", "zh"], "does not know this language; it writes de, fr"),
+        ([], "--to is missing"),
+        (["--to", "fr", "--from", "de"], "was not trained for de-fr"),
+        (["--to", "de", "--nbest", "5"], "--nbest: got 5, a beam of 4 finds no more"),
+        (["--to", "de", "--beams", "0"], "--beams: '0' is not a whole number"),
+        (["--to", "de", "--tokens", "nowhere"], "nowhere: no index.json"),
+    ],
+)
+def test_a_mistake_is_one_line(sweep, streams, capsys, arguments, message):
+    status, out = streams.run([*checkpoint(sweep), *arguments], b"bird\n")
+    assert status == 2 and out == b""
+    error = capsys.readouterr().err
+    assert message in error and error.count("\n") == 1
+
+
+def test_zero_shot_only_when_asked(sweep, streams, capsys):
+    arguments = [*checkpoint(sweep, SECOND), "--to", "fr"]
+    status, _ = streams.run(arguments, b"bird\n")
+    assert status == 2 and "only for en-de; --zero-shot" in capsys.readouterr().err
+    status, out = streams.run([*arguments, "--zero-shot"], b"bird\nhouse\n")
+    assert status == 0 and out.count(b"\n") == 2
+
+
+def test_no_model_there(streams, tmp_path, sweep, capsys):
+    assert streams.run(["--checkpoint", "nowhere", "--to", "de"], b"")[0] == 2
+    assert "nowhere: no such folder" in capsys.readouterr().err
+    assert streams.run(["--checkpoint", str(tmp_path), "--to", "de"], b"")[0] == 2
+    assert "not a finished trial; expected a folder" in capsys.readouterr().err
+    assert streams.run(["--checkpoint", str(sweep), "--to", "de"], b"")[0] == 2
+    assert "name one of its 2 trials" in capsys.readouterr().err
