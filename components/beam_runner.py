@@ -7,16 +7,21 @@ machine. ``FnApiRunner`` is the same everywhere, so it is the default here.
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import logging
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from models.errors import FieldError
+from models.errors import FieldError, UserError
 
 if TYPE_CHECKING:
     import apache_beam as beam
 
 DEFAULT = "FnApiRunner"
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _REFUSED = ("DirectRunner", "SwitchingDirectRunner")
 
 
@@ -62,3 +67,24 @@ def pipeline(options: Sequence[str]) -> beam.Pipeline:
     named = any(option.split("=")[0] == "--runner" for option in options)
     given = list(options) if named else [f"--runner={DEFAULT}", *options]
     return beam.Pipeline(options=PipelineOptions(given))
+
+
+@contextlib.contextmanager
+def writing_to(output: Path) -> Iterator[None]:
+    """Says in one line that there was no room for what a pipeline writes.
+
+    Beam turns the error of a worker into a ``RuntimeError`` that quotes it.
+
+    Raises:
+      UserError: The disk is full, or a quota is used up.
+    """
+    try:
+        yield
+    except (OSError, RuntimeError) as error:
+        for number in _NO_ROOM:
+            if f"[Errno {number}]" in str(error):
+                raise UserError(
+                    f"{output}: cannot be written: {os.strerror(number)}; make room or "
+                    "choose another folder with --workdir"
+                ) from error
+        raise

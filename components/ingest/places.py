@@ -94,15 +94,14 @@ def _remote(where: str, pattern: str) -> list[str]:
 
     try:
         (match,) = FileSystems.match([pattern])
-    except ValueError:
+    except (BeamIOError, ValueError) as error:
         scheme = pattern.partition("://")[0]
         extra = {"gs": "gcp", "s3": "aws", "azfs": "azure", "hdfs": "hadoop"}
+        needed = f"pip install 'apache-beam[{extra.get(scheme, 'gcp')}]'"
         raise UserError(
-            f"{where}: {pattern}: no file system for {scheme}:// is installed; try "
-            f"pip install 'apache-beam[{extra.get(scheme, 'gcp')}]'"
-        ) from None
-    except BeamIOError as error:
-        raise UserError(f"{where}: {pattern}: cannot be listed: {error}") from error
+            f"{where}: {pattern}: cannot be listed: {' '.join(str(error).split())}; "
+            f"{scheme}:// needs {needed} and the right to read"
+        ) from error
     files = sorted(found.path for found in match.metadata_list)
     if not files:
         raise UserError(f"{where}: no file {pattern}")

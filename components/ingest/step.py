@@ -31,8 +31,9 @@ def run(
     def make(directory: Path) -> Mapping[str, Any]:
         from components.ingest import graph  # Beam starts only for work
 
-        with beam_runner.pipeline(config.beam_options) as pipeline:
-            graph.build(pipeline, config, inputs, str(directory))
+        with beam_runner.writing_to(output):
+            with beam_runner.pipeline(config.beam_options) as pipeline:
+                graph.build(pipeline, config, inputs, str(directory))
         report_path = directory / REPORT
         report = json.loads(report_path.read_text(encoding="utf-8"))
         report_path.unlink()

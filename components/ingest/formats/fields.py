@@ -51,10 +51,16 @@ def default_name(task: str, field: str, names: Collection[str]) -> str:
     return known or next((name for name in likely if name in names), language)
 
 
+def listed(names: Sequence[str]) -> str:
+    """Names in one line of a message, whatever is in them and however many."""
+    shown = [" ".join(name.split())[:40] for name in names[:20]]
+    return (", ".join(shown) or "none") + (", ..." if len(names) > 20 else "")
+
+
 def did_you_mean(name: object, known: Collection[str]) -> str:
     """``; did you mean X?`` where a known name is close."""
     close = difflib.get_close_matches(str(name), list(known), n=1)
-    return f"; did you mean {close[0]}?" if close else ""
+    return f"; did you mean {' '.join(close[0].split())}?" if close else ""
 
 
 def find(entry: TextInput, names: Sequence[str], where: str) -> Wanted:
@@ -74,7 +80,7 @@ def find(entry: TextInput, names: Sequence[str], where: str) -> Wanted:
         if name in names:
             return str(name)
         raise UserError(
-            f"{where}: no field {name}; it has {', '.join(names) or 'none'}"
+            f"{where}: no field {name}; it has {listed(names)}"
             f"{did_you_mean(name, names)}; set columns.{key}"
         )
 

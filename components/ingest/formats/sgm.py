@@ -12,6 +12,7 @@ from html.parser import HTMLParser
 
 from components.ingest.corpus import DETECT
 from components.ingest.encodings import open_text
+from components.ingest.formats.fields import listed
 from components.ingest.formats.pair import Pair
 from components.ingest.inputs import TextInput
 from components.ingest.languages import matches, sides
@@ -49,7 +50,7 @@ def read(entry: TextInput) -> Iterator[Pair]:
     targets = [side for side in found if matches(side.language, target)]
     names = " and ".join(entry.paths)
     if not sources or not targets:
-        known = ", ".join(dict.fromkeys(side.language for side in found)) or "none"
+        known = listed(list(dict.fromkeys(side.language for side in found)))
         raise UserError(
             f"{names}: expected {source} and {target}, found languages: {known}"
         )
@@ -84,7 +85,12 @@ def _sides(entry: TextInput, path: str) -> list[Side]:
             raise UserError(
                 f"{path}: line {line + bad[0] + 1}: not {codec}; name the encoding"
             )
-        parser.feed("\n".join(texts) + "\n")
+        try:
+            parser.feed("\n".join(texts) + "\n")
+        except AssertionError as error:  # how html.parser refuses a declaration
+            raise UserError(
+                f"{path}: line {parser.getpos()[0]}: no markup to be read: {error}"
+            ) from error
         line += len(lines)
     parser.close()
     if not parser.sides:

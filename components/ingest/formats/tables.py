@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from components.ingest.corpus import Columns
-from components.ingest.formats.fields import Wanted, default_name, did_you_mean
+from components.ingest.formats.fields import Wanted, default_name, did_you_mean, listed
 from components.ingest.formats.pair import MALFORMED, Pair
 from components.ingest.inputs import TextInput
 from components.ingest.languages import sides
@@ -138,7 +138,7 @@ def _positions(entry: TextInput, names: Sequence[str] | None, delimiter: str) ->
         if column in names:
             return names.index(column)
         raise UserError(
-            f"{entry.paths[0]}: line 1: no column {column}; it has {', '.join(names)}"
+            f"{entry.paths[0]}: line 1: no column {column}; it has {listed(names)}"
             f"{did_you_mean(column, names)}; set columns.{field}, to a number if there "
             "is no header"
         )

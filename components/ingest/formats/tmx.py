@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from xml.etree.ElementTree import Element
 
 from components.ingest.formats import xml_stream
+from components.ingest.formats.fields import listed
 from components.ingest.formats.pair import Pair
 from components.ingest.inputs import TextInput
 from components.ingest.languages import choose, sides
@@ -57,10 +58,9 @@ def read(entry: TextInput) -> Iterator[Pair]:
                 origin="" if origin == "*all*" else origin,
             )
     if not found:
-        known = ", ".join(sorted(seen)) or "none"
         raise UserError(
             f"{path}: no unit has both {source_language} and {target_language}; "
-            f"{number} units, languages: {known}"
+            f"{number} units, languages: {listed(sorted(seen))}"
         )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from xml.etree.ElementTree import Element
 
 from components.ingest.formats import xml_stream
+from components.ingest.formats.fields import listed
 from components.ingest.formats.pair import Pair
 from components.ingest.inputs import TextInput
 from components.ingest.languages import matches, sides
@@ -49,7 +50,7 @@ def read(entry: TextInput) -> Iterator[Pair]:
                 details={**details, "references": texts},
             )
     if not found:
-        known = ", ".join(sorted(seen - {""})) or "none"
+        known = listed(sorted(seen - {""}))
         raise UserError(
             f"{path}: no document has both {' and '.join(sides(entry.task))}; "
             f"languages: {known}"

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from xml.etree.ElementTree import Element
 
 from components.ingest.formats import xml_stream
+from components.ingest.formats.fields import listed
 from components.ingest.formats.pair import FUZZY, Pair
 from components.ingest.inputs import TextInput
 from components.ingest.languages import matches, sides
@@ -55,7 +56,7 @@ def read(entry: TextInput) -> Iterator[Pair]:
             yield _pair(entry, element, number, languages[0], reverse)
         element.clear()
     if not found:
-        known = ", ".join("-".join(pair) for pair in sorted(seen)) or "none"
+        known = listed(["-".join(pair) for pair in sorted(seen)])
         raise UserError(
             f"{path}: nothing between {' and '.join(sides(entry.task))}; {number} "
             f"units, languages: {known}"
