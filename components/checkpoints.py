@@ -100,15 +100,19 @@ def save_step(
 
 def load_newest(directory: Path) -> tuple[dict[str, np.ndarray], Any] | None:
     """The newest readable step; a damaged one is passed over, with a warning."""
-    paths = _newest_first(directory)
-    for path in paths:
+    found = next(newest_first(directory), None)
+    if found is None and _newest_first(directory):
+        log.warning("%s: no readable checkpoint is left; from the start", directory)
+    return found
+
+
+def newest_first(directory: Path) -> Iterator[tuple[dict[str, np.ndarray], Any]]:
+    """Every readable step; a damaged one is passed over, with a warning."""
+    for path in _newest_first(directory):
         try:
-            return load(path)
+            yield load(path)
         except ValueError as error:
             log.warning("%s; falling back to the one before", error)
-    if paths:
-        log.warning("%s: no readable checkpoint is left; from the start", directory)
-    return None
 
 
 def check(path: Path, record: Mapping[str, Any], expected: Mapping[str, Any]) -> None:

@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from components import manifest
+from components import cluster, manifest
 from components.duration import duration
 from models.errors import UserError
 from pipeline import steps
@@ -38,6 +38,12 @@ def run(context: Context, *, until: str, force: Sequence[str] = ()) -> None:
     Raises:
       UserError: Another run works in the same folder, or a step found a mistake.
     """
+    member = _member(context)
+    if not member.is_chief:
+        raise UserError(
+            f"TF_CONFIG: this is {member.name}; only the chief runs every step, the "
+            "other workers `polyscale train`"
+        )
     with _exclusive(context.workdir):
         forget(context.workdir, force)
         started = time.monotonic()
@@ -60,6 +66,11 @@ def run_one(context: Context, verb: str, *, force: bool = False) -> None:
                 f"run `polyscale {needed}` first, or `polyscale run --until {verb}` "
                 "for everything that is missing"
             )
+    member = _member(context) if verb == "train" else cluster.ALONE
+    if not member.is_chief:
+        # The workers of a cluster share the folder; the chief alone writes there.
+        with _exclusive(context.workdir, f"{_LOCK}-{member.name}"):
+            return _run_step(step, context)
     with _exclusive(context.workdir):
         forget(context.workdir, (verb,) if force else ())
         _run_step(step, context)
@@ -70,6 +81,10 @@ def forget(workdir: Path, verbs: Sequence[str]) -> None:
     for verb in verbs:
         for late in steps.dependents(verb):
             shutil.rmtree(workdir / late, ignore_errors=True)
+
+
+def _member(context: Context) -> cluster.Member:
+    return cluster.member(context.experiment.train.strategy)
 
 
 def _run_step(step: steps.Step, context: Context) -> None:
@@ -90,11 +105,11 @@ def _key(artifact: Path) -> str | None:
 
 
 @contextlib.contextmanager
-def _exclusive(workdir: Path) -> Iterator[None]:
+def _exclusive(workdir: Path, lock: str = _LOCK) -> Iterator[None]:
     """Keeps two runs out of one folder; the lock dies with its process."""
     try:
         workdir.mkdir(parents=True, exist_ok=True)
-        file = open(workdir / _LOCK, "a+", encoding="utf-8")
+        file = open(workdir / lock, "a+", encoding="utf-8")
     except OSError as error:
         raise UserError(f"--workdir {workdir}: {error.strerror}") from None
     with file:

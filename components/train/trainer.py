@@ -156,19 +156,23 @@ class GroupTrainer:
             log.warning("%s: %s", self.group.trials[index].id, self.failures[index])
 
     def _keep_last_good(self, index: int) -> int:
-        """Keeps the weights of a trial's newest checkpoint; returns its step."""
-        found = checkpoints.load_newest(self.progress)
-        if found is None:
-            return 0
-        arrays, record = found
-        weights = {
-            name.removeprefix("model/"): array[index]
-            for name, array in arrays.items()
-            if name.startswith("model/")
-        }
-        folder = self.output / self.group.trials[index].id
-        results.write_weights(folder, weights, self._model | {"step": record["step"]})
-        return record["step"]
+        """Keeps the weights of a trial's last good checkpoint; returns its step.
+
+        The newest one need not be good: what made the loss infinite may have been
+        the last update before it.
+        """
+        for arrays, record in checkpoints.newest_first(self.progress):
+            weights = {
+                name.removeprefix("model/"): array[index]
+                for name, array in arrays.items()
+                if name.startswith("model/")
+            }
+            if all(np.isfinite(array).all() for array in weights.values()):
+                folder = self.output / self.group.trials[index].id
+                model = self._model | {"step": record["step"]}
+                results.write_weights(folder, weights, model)
+                return record["step"]
+        return 0
 
     def _evaluate(self, training: np.ndarray, watch: Watch) -> None:
         with self.stopwatch.measure(stopwatch.EVALUATION):

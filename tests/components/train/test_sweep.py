@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from components import checkpoints, manifest, metrics_table
-from components.train import run, sweep
+from components.train import run, sweep, workers
 from components.train.config import Config
 from components.train.layout import CURVE, WEIGHTS, load_record
 from components.trial import Trial
@@ -68,6 +68,20 @@ class Killing(sweep.Progress):
             (worker,) = multiprocessing.active_children()
             os.kill(worker.pid, number)
         return super().step(group, step, steps)
+
+
+def second_one_dies(start):
+    """Starts workers, the second of which is killed at once."""
+    started = []
+
+    def start_one(*arguments):
+        started.append(start(*arguments))
+        if len(started) == 2:
+            started[1].process.kill()
+            started[1].process.join()
+        return started[-1]
+
+    return start_one
 
 
 def assert_same(output, other, trial):
@@ -148,9 +162,11 @@ def test_stopped_killed_and_crashed_it_ends_as_if_nothing_had_happened(
     assert list(output.glob(".progress/*/*/step-*.npz"))
     assert not list(output.glob(".progress/*/*/.step*"))
 
-    # The first trial goes on, and then dies twice; the sweep goes on without it.
+    # The first trial goes on, is killed, and its next worker does not even start:
+    # the sweep goes on without it.
     monkeypatch.setattr(sweep, "Progress", Killing)
-    Killing.signals = {(FIRST.id, step): signal.SIGKILL for step in (150, 180)}
+    Killing.signals = {(FIRST.id, 150): signal.SIGKILL}
+    monkeypatch.setattr(workers, "_start", second_one_dies(workers._start))
     made = train(tokens, output)
     assert Killing.signals == {}
     assert (made.counts["failed"], made.counts["crashed"]) == (1, 1)
@@ -158,7 +174,7 @@ def test_stopped_killed_and_crashed_it_ends_as_if_nothing_had_happened(
     record = load_record(output / FIRST.id)
     assert record["status"] == "failed"
     assert "status -9 (SIGKILL), 2 times; the last good checkpoint" in record["reason"]
-    assert 140 <= record["step"] <= 180
+    assert 140 <= record["step"] <= 155
     assert "go on in a new one" in caplog.text
     assert "the same command tries them again" in caplog.text
     assert made.key != uninterrupted[1].key

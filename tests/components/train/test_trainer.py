@@ -1,6 +1,8 @@
 """Training that is interrupted, fails or shares its program with others."""
 
+import contextlib
 import dataclasses
+import resource
 
 import numpy as np
 import pytest
@@ -8,12 +10,14 @@ import pytest
 from components import checkpoints, metrics_table
 from components.cross_entropy import Scorer
 from components.train.config import Config
+from components.train.group import Group
 from components.train.layout import CURVE, WEIGHTS, load_record
 from components.train.program import Program
 from components.train.sweep_data import batch_rows
 from components.train.trainer import GroupTrainer
 from models.errors import UserError
 from models.nmt.sizes import get_shape
+from tests.components.train.board_files import scalars
 from tests.components.train.sweep_data import group, sweep_data
 
 CONFIG = Config(
@@ -29,19 +33,17 @@ CONFIG = Config(
 )
 
 
-class Interruption(Exception):
-    """What a test raises in the middle of training."""
-
-
 @pytest.fixture(scope="module")
 def data():
     return sweep_data()
 
 
-def train(data, folder, members, *, stop_at=None, config=CONFIG, prepare=None):
+def train(data, folder, members, *, at=None, config=CONFIG):
+    """Trains a group; ``at``: step -> what to do to the trainer at that step."""
+
     def report(step, _steps):
-        if step == stop_at:
-            raise Interruption
+        if at and step in at:
+            at[step](trainer)
 
     trainer = GroupTrainer(
         config,
@@ -51,8 +53,8 @@ def train(data, folder, members, *, stop_at=None, config=CONFIG, prepare=None):
         progress=folder / ".progress",
         report=report,
     )
-    if prepare:
-        prepare(trainer)
+    if at and 0 in at:
+        at[0](trainer)
     trainer.run()
     return trainer
 
@@ -83,11 +85,29 @@ def test_it_learns(data, uninterrupted):
         assert all(b < a - 0.2 for a, b in zip(start, after, strict=True))
 
 
-def test_resumed_twice_is_bit_identical(data, uninterrupted, tmp_path):
-    for stop_at in (15, 30):
-        with pytest.raises(Interruption):
-            train(data, tmp_path, group(), stop_at=stop_at)
-    train(data, tmp_path, group())
+@contextlib.contextmanager
+def disk_for_files_of(size):
+    """Writing beyond this many bytes in a file fails, as it does on a full disk."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_full_disk_stops_it_and_resumed_it_is_bit_identical(
+    data, uninterrupted, tmp_path
+):
+    with contextlib.ExitStack() as disk:
+        full = disk_for_files_of(20_000)
+        with pytest.raises(UserError, match="step-00000025.npz: cannot be written.*"):
+            train(data, tmp_path, group(), at={25: lambda _: disk.enter_context(full)})
+    left = sorted(path.name for path in (tmp_path / ".progress").iterdir())
+    assert left == ["step-00000015.npz", "step-00000020.npz"]
+    resumed_at = []
+    train(data, tmp_path, group(), at={0: lambda t: resumed_at.append(t.step)})
+    assert resumed_at == [20]
     for whole, resumed in zip(
         results(uninterrupted, group()), results(tmp_path, group()), strict=True
     ):
@@ -95,6 +115,10 @@ def test_resumed_twice_is_bit_identical(data, uninterrupted, tmp_path):
         assert whole[0].keys() == resumed[0].keys()
         for name in whole[0]:
             np.testing.assert_array_equal(whole[0][name], resumed[0][name])
+    # What was logged after the last checkpoint is not there twice.
+    for trial in group().trials:
+        steps = [event.step for event in scalars(tmp_path, trial, "loss/training")]
+        assert steps == sorted(set(steps)) and steps[-1] == 40
 
 
 def test_a_trial_alone_and_in_a_stack_is_the_same(data, uninterrupted, tmp_path):
@@ -107,24 +131,57 @@ def test_a_trial_alone_and_in_a_stack_is_the_same(data, uninterrupted, tmp_path)
         assert a.loss == pytest.approx(b.loss, rel=1e-3)
 
 
+def poison(trainer):
+    """Makes the first trial of a stack diverge."""
+    kernel = trainer.program.model.softmax.kernel
+    values = kernel.numpy()
+    values[0, 0, 0] = np.nan
+    kernel.assign(values)
+
+
 def test_a_failing_trial_does_not_take_the_others_along(data, tmp_path):
     members = group((0.3, 0.3), (0, 4))
+    kept = {}
 
-    def poison(trainer):
-        kernel = trainer.program.model.softmax.kernel
-        values = kernel.numpy()
-        values[0, 0, 0] = np.nan
-        kernel.assign(values)
+    def remember(trainer):
+        kept.update(trainer.program.state())
 
-    train(data, tmp_path, members, prepare=poison)
+    train(data, tmp_path, members, at={20: remember, 25: poison})
     first, second = (load_record(tmp_path / trial.id) for trial in members.trials)
-    assert first["status"] == "failed" and "steps 0-5" in first["reason"]
+    assert first["status"] == "failed"
+    assert "nan in steps 25-30; the last good checkpoint is of step" in first["reason"]
     assert second["status"] == "done" and second["reason"] is None
     failed, done = (
         metrics_table.read(tmp_path / trial.id / CURVE) for trial in members.trials
     )
-    assert failed == [] and len(done) > 2
-    assert all(np.isfinite(row.loss) for row in done)
+    assert max(row.step for row in failed) <= 25 < max(row.step for row in done)
+    assert all(np.isfinite(row.loss) for row in failed + done)
+    # The weights of the last good checkpoint are kept.
+    weights, record = checkpoints.load(tmp_path / members.trials[0].id / WEIGHTS)
+    assert record["step"] == 20
+    for name, value in weights.items():
+        np.testing.assert_array_equal(value, kept[f"model/{name}"][0])
+
+
+def test_a_group_stops_when_all_of_it_has_failed(data, tmp_path):
+    trainer = train(data, tmp_path, group((0.3,), (0,)), at={0: poison})
+    assert trainer.step == 5
+    record = load_record(tmp_path / trainer.group.trials[0].id)
+    assert "the last good checkpoint is of step 0, the start" in record["reason"]
+
+
+def test_a_checkpoint_of_something_else_is_refused(data, uninterrupted):
+    def resume(members, found=data):
+        train(found, uninterrupted, members)
+
+    other = dataclasses.replace(data, vocabulary="digest of another")
+    with pytest.raises(UserError, match="checkpoint of vocabulary digest of a voc"):
+        resume(group(), other)
+    larger = tuple(dataclasses.replace(t, size="4k") for t in group().trials)
+    with pytest.raises(UserError, match="checkpoint of size 2k, expected 4k"):
+        resume(Group("4k", larger))
+    with pytest.raises(UserError, match="checkpoint of trials"):
+        resume(group((0.4, 0.8)))
 
 
 def test_evaluation_is_every_sentence_once(data, uninterrupted, monkeypatch):
