@@ -1,10 +1,12 @@
-"""Paths and globs, on this machine or in any file system of Beam."""
+"""Paths and globs, on this machine or in any file system of Beam, and public test
+sets by name."""
 
 from __future__ import annotations
 
 import glob
 from pathlib import Path
 
+from components.ingest import public_test_sets
 from models.errors import UserError
 
 _ARCHIVES = (".zip", ".tar", ".tgz", ".7z", ".rar")
@@ -16,11 +18,12 @@ def is_remote(path: str) -> bool:
 
 
 def expand(where: str, pattern: str, base: Path) -> list[str]:
-    """The files that a path or glob stands for, sorted by name.
+    """The files that a path, glob or name stands for, sorted by name.
 
     Args:
       where: Key in the experiment file, for messages.
-      pattern: Path or glob, relative to ``base`` or remote.
+      pattern: Path or glob, relative to ``base`` or remote, or the name of one side
+        of a public test set.
       base: Folder that relative paths start from.
 
     Returns:
@@ -29,6 +32,8 @@ def expand(where: str, pattern: str, base: Path) -> list[str]:
     Raises:
       UserError: There is no such file, or it is a folder or an archive.
     """
+    if pattern.startswith(public_test_sets.SCHEME):
+        return public_test_sets.expand(where, pattern)
     if pattern.endswith(_ARCHIVES) or ".tar." in pattern:
         raise UserError(
             f"{where}: {pattern} is an archive; unpack it and name the files in it"
