@@ -19,6 +19,7 @@ FORMAT = "polyscale.data_card"
 VERSION = 1
 _QUANTILES = (0.05, 0.5, 0.95)
 _SHOWN = 100  # characters of a sample in the text
+_LEAST_SHARE = 0.001
 _SIDES = ("source", "target")
 _DUPLICATES = ("duplicate", "equivalent", "near_duplicate")
 
@@ -155,7 +156,11 @@ def _described(side: Mapping[str, Any], pairs: int) -> list[str]:
     return [
         f"{side['characters'] / max(1, pairs):.0f}",
         *(str(quantile(side["lengths"], share)) for share in _QUANTILES),
-        ", ".join(f"{name} {100 * n / letters:.3g} %" for name, n in mix[:4]),
+        ", ".join(
+            f"{name} {100 * n / letters:.3g} %"
+            for name, n in mix
+            if n >= _LEAST_SHARE * letters
+        ),
     ]
 
 

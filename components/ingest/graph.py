@@ -46,7 +46,11 @@ from components.text_shards import IN_DOMAIN, TRAIN
 
 
 def build(
-    pipeline: beam.Pipeline, config: Config, inputs: Sequence[Any], output: str
+    pipeline: beam.Pipeline,
+    config: Config,
+    inputs: Sequence[Any],
+    output: str,
+    workers: int = 1,
 ) -> None:
     """Adds the whole step to a pipeline.
 
@@ -55,6 +59,8 @@ def build(
       config: The step's configuration.
       inputs: What to read.
       output: Folder that the shards, dead letters and the report go to.
+      workers: Workers that share the batches of each input; the result does not
+        depend on it.
     """
     sinks = Sinks(output, tuple(inputs), config.shards, config.seed)
     scratch = FileSystems.join(output, SCRATCH)
@@ -63,7 +69,7 @@ def build(
     listed = (
         pipeline
         | "Inputs" >> beam.Create(list(enumerate(inputs)))
-        | beam.ParDo(Parts()).with_outputs("problems", main="parts")
+        | beam.ParDo(Parts(workers)).with_outputs("problems", main="parts")
     )
     read = (
         listed.parts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
@@ -19,6 +20,8 @@ HUGGING_FACE = "huggingface"
 LINES = "lines"
 SGM = "sgm"
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
+_PAIR_BYTES = 100  # of an everyday pair of sentences
+_PACKING = 3  # times that compressed text is larger
 _FORMAT_OF = {
     ".tsv": "tsv",
     ".tab": "tsv",
@@ -137,6 +140,22 @@ def files_of(inputs: list[TextInput] | list[SyntheticInput]) -> dict[str, str]:
         if entry.origin and entry.origin not in ORIGINS:
             files[f"{label}/origin"] = entry.origin
     return files
+
+
+def about_pairs(
+    config: Config, inputs: Sequence[TextInput] | Sequence[SyntheticInput]
+) -> int:
+    """About how many pairs there are, by the size of the files on this machine."""
+    if config.source == "synthetic":
+        tasks = {entry.task for entry in inputs}
+        return len(tasks) * config.synthetic.train_sentences
+    paths = [path for entry in inputs for path in entry.paths]
+    sizes = [
+        os.path.getsize(path) * (_PACKING if path.endswith(COMPRESSED) else 1)
+        for path in paths
+        if not places.is_remote(path) and os.path.isfile(path)
+    ]
+    return sum(sizes) // _PAIR_BYTES
 
 
 def _described_by(entry: TextInput) -> list[str]:

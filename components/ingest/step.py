@@ -12,7 +12,7 @@ from typing import Any
 from components import beam_runner, manifest
 from components.ingest import data_card, places
 from components.ingest.config import Config
-from components.ingest.inputs import files_of, list_inputs
+from components.ingest.inputs import about_pairs, files_of, list_inputs
 from components.ingest.layout import ACCEPTED, COUNTS, READ, REPORT, SCRATCH
 from components.manifest import Manifest
 from components.text_shards import IN_DOMAIN, TRAIN
@@ -31,9 +31,12 @@ def run(
     def make(directory: Path) -> Mapping[str, Any]:
         from components.ingest import graph  # Beam starts only for work
 
+        pairs = about_pairs(config, inputs)
+        options = beam_runner.with_workers(config.beam_options, pairs)
+        workers = beam_runner.workers(options)
         with beam_runner.writing_to(output):
-            with beam_runner.pipeline(config.beam_options) as pipeline:
-                graph.build(pipeline, config, inputs, str(directory))
+            with beam_runner.pipeline(options) as pipeline:
+                graph.build(pipeline, config, inputs, str(directory), workers)
         report_path = directory / REPORT
         report = json.loads(report_path.read_text(encoding="utf-8"))
         report_path.unlink()

@@ -14,6 +14,7 @@ from components.report.drawing import Drawing
 
 _MOST_TASKS = len(TASK_COLOURS)
 _ROW = 0.24  # inches of a bar
+_LEAST_SHARE = 0.001
 _CAPTION = """
 Left: how long the sentences to train on are; sources dashed, targets solid. Right: the
 share of the pairs read that each rule rejected; the rejected pairs themselves are in
@@ -88,7 +89,11 @@ def _scripts(tasks: Mapping[str, Any]) -> str:
         scripts = task["splits"]["train"]["target"]["scripts"]
         letters = sum(scripts.values())
         shares = sorted(scripts.items(), key=lambda item: (-item[1], item[0]))
-        most = [f"{100 * n / letters:.3g} % {script}" for script, n in shares[:2]]
+        most = [
+            f"{100 * n / letters:.3g} % {script}"
+            for script, n in shares[:2]
+            if n >= _LEAST_SHARE * letters
+        ]
         if most:
             told.append(f"{name} {' and '.join(most)}")
     return f"Letters of the targets: {'; '.join(told)}." if told else ""

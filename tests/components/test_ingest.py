@@ -84,7 +84,7 @@ def test_no_side_of_a_test_sentence_is_in_any_training_data(made):
 def test_bytes_do_not_depend_on_order_of_lines_or_workers(made, tmp_path):
     base, _ = made
     first = all_bytes(base / "ingest")
-    assert len(first) == 1 + 2 * (1 + 3 + 3)
+    assert len(first) == 3 + 2 * (1 + 3 + 3)
     pieces = tmp_path / "pieces"
     for task in TASKS:
         for side in ("en", "xx"):
