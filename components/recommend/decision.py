@@ -161,7 +161,9 @@ def recommendation_text(found: Recommendation) -> str:
         )
     corrected = ""
     if found.optimism >= 5e-5:
-        corrected = f", raised by {found.optimism:.4f} for having been chosen as lowest"
+        corrected = (
+            f", corrected by {found.optimism:.4f} for having been chosen as best"
+        )
     lines.append(f"  objective {found.value:.4f}{corrected}")
     for one in found.alternatives:
         shown = " ".join(f"{task}={w:.3f}" for task, w in one.weights.items())

@@ -8,9 +8,9 @@ Zero-shot measurements (p = 0) belong to no law and are not drawn.
 """
 
 PROOF = """
-Left: each point is one measured loss that no law was fitted to; on the diagonal the
+Left: each point is one measured {one} that no law was fitted to; on the diagonal the
 prediction is exact. Right: the error of each prediction in percent of the measured
-loss; the bar is the 95 % interval in which a newly trained model was expected, so it
+{one}; the bar is the 95 % interval in which a newly trained model was expected, so it
 should cover zero. Sizes are predicted by the joint law ([M] eq. 7) where it knows the
 mixture, mixtures by the approximate joint law (eq. 11).
 """
@@ -23,9 +23,9 @@ weighting follows a power law and that the curves shift with p. {_UNSEEN}
 """
 
 REDUCIBLE_LOSS = f"""
-The loss less the joint law's irreducible loss <i>L</i><sub>∞</sub>, one constant per
-task. See parallel straight lines: the exponent α does not depend on the weighting. A
-point above its line at the right end has not converged. {_UNSEEN}
+The {{modelled}} less the joint law's irreducible part <i>L</i><sub>∞</sub>, one
+constant per task. See parallel straight lines: the exponent α does not depend on the
+weighting. A point above its line at the right end has not converged. {_UNSEEN}
 """
 
 COEFFICIENTS = """
@@ -55,7 +55,7 @@ than its share, below 1 less.
 
 FRONTIER = """
 Each curve is what the approximate joint law ([M] eq. 11) predicts for the mixtures of
-the two tasks at one size; lower left is better. Points are measured models, hollow
+the two tasks at one size; {better} is better. Points are measured models, hollow
 where the fit never saw them. See that they lie on the curve of their size, also where
 held out. Dashed: a size that was not trained; star: the recommended mixture there.
 """

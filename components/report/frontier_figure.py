@@ -20,7 +20,13 @@ from components.report.appearance import (
     size_colour,
 )
 from components.report.drawing import Drawing
-from components.report.measured import Point, measured, metric_label, sizes_of
+from components.report.measured import (
+    Point,
+    measured,
+    metric_label,
+    quantity,
+    sizes_of,
+)
 from components.report.record import RunRecord
 from models.laws import Law, frontier
 
@@ -34,7 +40,7 @@ def draw_frontier(record: RunRecord) -> Drawing:
         name="frontier",
         title="The trade-off frontier: predicted and measured",
         source="[M] Fig. 7",
-        caption=captions.FRONTIER
+        caption=captions.FRONTIER.format(better=quantity(record).better)
         if len(record.tasks) < 3
         else captions.FRONTIER_OF_MANY,
     )

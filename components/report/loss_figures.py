@@ -22,6 +22,7 @@ from components.report.measured import (
     measured,
     metric_label,
     points_of,
+    quantity,
     sizes_of,
 )
 from components.report.record import RunRecord
@@ -32,9 +33,9 @@ def draw_loss_by_size(record: RunRecord) -> Drawing:
     """[M] Fig. 2: every weighting with a law of its own."""
     words = Drawing(
         name="loss_by_size",
-        title="Test loss against model size, one law per weighting",
+        title=f"Test {quantity(record).one} against model size, one law per weighting",
         source="[M] Fig. 2",
-        caption=captions.LOSS_BY_SIZE,
+        caption=f"{captions.LOSS_BY_SIZE} {quantity(record).aside}",
     )
     laws = {task: record.individual(task) for task in record.tasks}
     return _curves(record, words, laws, "there is no individual law (see Fitted laws)")
@@ -46,7 +47,7 @@ def draw_joint_law(record: RunRecord) -> Drawing:
         name="joint_law",
         title="The joint law: all weightings share α and L∞",
         source="[M] Fig. 5",
-        caption=captions.JOINT_LAW,
+        caption=f"{captions.JOINT_LAW} {quantity(record).aside}",
     )
     laws = {task: _joint(record, task) for task in record.tasks}
     return _curves(record, words, laws, "there is no joint law (see Fitted laws)")
@@ -56,9 +57,9 @@ def draw_reducible_loss(record: RunRecord) -> Drawing:
     """[M] Fig. 3: straight, parallel lines."""
     words = Drawing(
         name="reducible_loss",
-        title="Reducible loss on logarithmic axes",
+        title=f"Reducible {quantity(record).modelled} on logarithmic axes",
         source="[M] Fig. 3",
-        caption=captions.REDUCIBLE_LOSS,
+        caption=captions.REDUCIBLE_LOSS.format(modelled=quantity(record).modelled),
     )
     laws = {task: _joint(record, task) for task in record.tasks}
     if record.runs is None or not any(laws.values()):
@@ -96,7 +97,7 @@ def _curves(
         _scatter(axes, points, [point.value for point in points])
         ends = []
         for law in laws[task]:
-            ends += _draw_law(axes, law, points, 0.0)
+            ends += _draw_law(axes, law, points, reducible=False)
         axes.margins(x=0.05)
         label_ends(axes, ends)
     return words.drawn(figure)
@@ -112,10 +113,10 @@ def _reducible_panel(axes: Axes, record: RunRecord, law: Law) -> None:
     low, high = values[above].min(), values[above].max()
     log_y_axis(axes, low / (high / low) ** 0.06, high * (high / low) ** 0.06)
     axes.margins(x=0.05)
-    label_ends(axes, _draw_law(axes, law, points, law.parameters["irreducible_loss"]))
+    label_ends(axes, _draw_law(axes, law, points, reducible=True))
     axes.set_ylabel("loss − L∞ (nats per target token)")
     if law.ceiling is not None:
-        axes.set_ylabel(f"{law.ceiling:g} − {law.metric} − irreducible part")
+        axes.set_ylabel(f"{law.ceiling:g} − {metric_label(record)} − L∞")
     note = f"α = {law.parameters['alpha']:.3f} ± {law.standard_errors['alpha']:.2g}"
     note += f"\nL∞ = {law.parameters['irreducible_loss']:.3f}"
     if (~above).any():
@@ -145,9 +146,9 @@ def _scatter(axes: Axes, points: Sequence[Point], values: Sequence[float]) -> No
 
 
 def _draw_law(
-    axes: Axes, law: Law, points: Sequence[Point], floor: float
+    axes: Axes, law: Law, points: Sequence[Point], reducible: bool
 ) -> list[tuple[float, float, str, object]]:
-    """The law's curves over all measured sizes, less ``floor``; returns their ends."""
+    """The law's curves over all measured sizes, or what is reducible; their ends."""
     low, high = law.fitted_range["n"]
     last = max(high, max(point.n for point in points))
     inside, beyond = np.geomspace(low, high, 80), np.geomspace(high, last, 30)
@@ -158,7 +159,7 @@ def _draw_law(
         colour = weight_colour(weighting.p)
         for sizes, style in ((inside, "-"), (beyond, (0, (3, 2)))):
             values = law.predict(sizes, weighting)
-            if floor:
+            if reducible:
                 values = _reducible(law, values)
             axes.plot(sizes, values, color=colour, linestyle=style, zorder=2)
         ends.append((last, float(values[-1]), f"p = {weighting.p:g}", colour))

@@ -9,6 +9,7 @@ import numpy as np
 
 from components.report.appearance import count_text
 from components.report.record import RunRecord
+from models.laws.law import CEILINGS
 from models.laws.observations import Observations
 
 
@@ -54,6 +55,44 @@ def sizes_of(points: Sequence[Point]) -> dict[float, str]:
     """N -> name of the size, increasing; N in short where the name is only N."""
     names = sorted((point.n, point.size) for point in points)
     return {n: count_text(n) if name.isdigit() else name for n, name in names}
+
+
+@dataclasses.dataclass(frozen=True)
+class Quantity:
+    """The words for what was measured.
+
+    Attributes:
+      one, many: One value of it, several.
+      unit: With a leading space; may be empty.
+      modelled: What the laws are of, which falls.
+      better: Where a frontier is better.
+      aside: What a reader must know to read L; empty for a loss.
+    """
+
+    one: str
+    many: str
+    unit: str
+    modelled: str
+    better: str
+    aside: str
+
+
+def quantity(record: RunRecord) -> Quantity:
+    """The words for a run's metric."""
+    ceiling = CEILINGS.get(record.metric)
+    if ceiling is None:
+        unit = " nats per target token"
+        return Quantity("loss", "losses", unit, "loss", "lower left", "")
+    name = metric_label(record)
+    return Quantity(
+        one=name,
+        many=f"{name} values",
+        unit="",
+        modelled=f"distance to {ceiling:g}",
+        better="upper right",
+        aside=f"{name} rises: the laws are of its distance to {ceiling:g}, "
+        f"<i>L</i> = {ceiling:g} − {name}.",
+    )
 
 
 def metric_label(record: RunRecord) -> str:

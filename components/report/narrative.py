@@ -9,7 +9,7 @@ from html import escape
 from components.report import convergence, proof
 from components.report.appearance import count_text
 from components.report.config import Config
-from components.report.measured import measured
+from components.report.measured import measured, quantity
 from components.report.record import RunRecord
 from models.laws import Law
 
@@ -32,7 +32,7 @@ def headline(record: RunRecord) -> list[tuple[str, str, str]]:
                     f"{errors['median_error_percent']:.2f} %",
                     f"median error, held-out {kind}",
                     f"worst {errors['max_error_percent']:.2f} % of "
-                    f"{errors['n_points']} losses",
+                    f"{errors['n_points']} {quantity(record).many}",
                 )
             )
     advice = record.recommendation
@@ -126,12 +126,13 @@ def _what_the_law_says(record: RunRecord) -> list[str]:
             f"{_name(law.task)} α = {alpha:.3f} ± {error:.2g}, <i>L</i><sub>∞</sub> = "
             f"{law.parameters['irreducible_loss']:.3f}, <i>R</i>² = "
             f"{_percent(law.statistics['r2'] or 0.0)}: a tenfold model removes "
-            f"{tenfold:.0f} % of the reducible loss"
+            f"{tenfold:.0f} % of the reducible {quantity(record).modelled}"
         )
+    aside = quantity(record).aside
     return [
         f"<b>{_verdict(record, laws)}</b>, <i>L</i> = "
         "β<sub>p</sub>·(<i>N</i>/<i>N</i><sub>0</sub>)<sup>−α</sup> + "
-        f"<i>L</i><sub>∞</sub>: {'; '.join(parts)}."
+        f"<i>L</i><sub>∞</sub>: {'; '.join(parts)}." + (f" {aside}" if aside else "")
     ]
 
 
@@ -169,7 +170,8 @@ def _what_was_predicted(record: RunRecord) -> list[str]:
         [one for kind in proof.KINDS for one in proof.chosen(record.compared, kind)]
     )
     text = f"<b>Never shown to the fit</b>, and predicted: {', '.join(found)}."
-    return [text + f" {inside} of {total} measured losses lie in their 95 % interval."]
+    many = quantity(record).many
+    return [text + f" {inside} of {total} measured {many} lie in their 95 % interval."]
 
 
 def _what_is_recommended(record: RunRecord) -> list[str]:
@@ -180,12 +182,13 @@ def _what_is_recommended(record: RunRecord) -> list[str]:
         f"{_name(task)} {weight:.2f} ({_span(*advice['weight_intervals'][task])})"
         for task, weight in advice["weights"].items()
     )
+    words = quantity(record)
     losses = ", ".join(
         f"{_name(task)} {loss:.3f}" for task, loss in advice["losses"].items()
     )
     return [
         f"<b>Recommended weights</b> for a model of {count_text(advice['n'])}: "
-        f"{weights}. Predicted losses: {losses} nats per target token. "
+        f"{weights}. Predicted {words.many}: {losses}{words.unit}. "
         f"{escape(advice['verdict'][:1].upper() + advice['verdict'][1:])}."
     ]
 
@@ -220,8 +223,8 @@ def _back_tests(record: RunRecord) -> list[str]:
         if one.beaten_by_persistence:
             found.append(
                 f"{escape(test_set)}: <b>no law predicts the largest fitted size "
-                "better than repeating the loss of the next smaller one</b>; the "
-                "sizes are too few or too alike."
+                f"better than repeating the {quantity(record).one} of the next "
+                "smaller one</b>; the sizes are too few or too alike."
             )
         if one.rejects_equation_7:
             found.append(
@@ -254,8 +257,8 @@ def _outside_interval(record: RunRecord) -> list[str]:
     if total < 4 or inside >= 0.75 * total:
         return []
     return [
-        f"Only {inside} of {total} held-out losses lie in their 95 % interval: the "
-        "runs scatter more, or bend more, than the fit believes."
+        f"Only {inside} of {total} held-out {quantity(record).many} lie in their 95 % "
+        "interval: the runs scatter more, or bend more, than the fit believes."
     ]
 
 

@@ -22,7 +22,7 @@ from components.report.appearance import (
     task_marker,
 )
 from components.report.drawing import Drawing
-from components.report.measured import metric_label
+from components.report.measured import metric_label, quantity
 from components.report.record import RunRecord
 
 _MOST_ROWS = 24
@@ -55,10 +55,11 @@ def draw_proof(record: RunRecord) -> Drawing:
 
 
 def _caption(record: RunRecord) -> str:
-    parts = [captions.PROOF]
+    parts = [captions.PROOF.format(one=quantity(record).one)]
     inside, total = proof.covered(_all(record))
     if total:
-        parts.append(f"{inside} of {total} measured losses lie in their interval.")
+        many = quantity(record).many
+        parts.append(f"{inside} of {total} measured {many} lie in their interval.")
     left_out = {
         kind: len(found) - _MOST_ROWS
         for kind in proof.KINDS

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
 from components.report import proof
+from components.report.measured import quantity
 from components.report.record import RunRecord
 from models.laws import Law
 
@@ -118,7 +119,7 @@ def backtest_table(record: RunRecord) -> str:
     schemes = "; ".join(dict.fromkeys(one.scheme for one in record.backtests.values()))
     words = (
         f"<h3>Back-test</h3><p class=fine>{escape(schemes)}. What is bold predicts "
-        "best; persistence repeats the loss of the next smaller size.</p>"
+        "best; persistence repeats the value of the next smaller size.</p>"
     )
     return words + table(head, rows, text_columns=2)
 
@@ -130,13 +131,14 @@ def recommendation_table(record: RunRecord) -> str:
         return ""
     tasks = list(advice["weights"])
     head = ["weights", *(f"p {escape(t)}" for t in tasks)]
-    head += [f"loss {escape(t)}" for t in tasks] + ["objective", "behind by"]
+    one = quantity(record).one
+    head += [f"{one} {escape(t)}" for t in tasks] + ["objective", "behind by"]
     rows = [
         [
             "<b>recommended</b>",
             *(f"{advice['weights'][t]:.3f}" for t in tasks),
             *(number(advice["losses"][t]) for t in tasks),
-            number(advice["value"] - advice["optimism"]),
+            number(advice["believed"]),
             "–",
         ]
     ]

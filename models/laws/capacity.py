@@ -105,11 +105,12 @@ class Linear:
 
 @dataclasses.dataclass(frozen=True)
 class Transfer:
-    """``f_i(p) = (p_i + sum_j g_ij p_j) exp(-r p_i)``: what other tasks give a task.
+    """``f_i = (p_i + sum_j g_ij p_j) exp(r (1 - p_i))``: what other tasks give a task.
 
     ``g_ij`` is how much of a share of task j counts for task i. Without repetition
     r is 0 and with two tasks this is the linear function of [M] eq. 13 (c1 = 1 - g).
-    ``r`` describes a task with little data, which over-fits at a high weight.
+    ``r`` describes a task with little data, which over-fits at a high weight: then a
+    smaller weight may be worth more than all of the model, f(1) = 1.
     For a task that is only evaluated the first trained one has g = 1.
 
     Attributes:
@@ -158,9 +159,9 @@ class Transfer:
         slopes = np.broadcast_to(others, (len(c), *others.shape))
         if not self.repetition:
             return _floored(base, slopes, p)
-        fading = np.exp(-c[:, [count]] * p)
+        fading = np.exp(c[:, [count]] * (1.0 - p))
         f = base * fading
-        derivatives = [slopes * fading[:, :, None], (-p * f)[:, :, None]]
+        derivatives = [slopes * fading[:, :, None], ((1.0 - p) * f)[:, :, None]]
         return _floored(f, np.concatenate(derivatives, axis=2), p)
 
     def starts(self) -> Array:

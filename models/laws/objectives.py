@@ -54,6 +54,10 @@ class Problem:
         parts = self.parts(self.losses(weights))
         return parts.sum(1) if self.objective == "weighted" else parts.max(1)
 
+    def shown(self, value: float) -> float:
+        """A value of the objective as people read it: rising where the metric does."""
+        return value if self.objective == "regret" else value * sign(self.laws[0])
+
     def parts(self, losses: Array) -> Array:
         """Each task's share in the objective, [points, tasks]."""
         if self.objective == "weighted":

@@ -24,7 +24,8 @@ EQUATIONS = {
         "L = beta (f n/n0)^-alpha + Linf, f = p + sum g_j p_j   [M] eq. 11"
     ),
     ("approximate", "transfer+repetition"): (
-        "L = beta (f n/n0)^-alpha + Linf, f = (p + sum g_j p_j) exp(-r p)   [M] eq. 11"
+        "L = beta (f n/n0)^-alpha + Linf, f = (p + sum g_j p_j) exp(r (1-p))   "
+        "[M] eq. 11"
     ),
     ("approximate", "linear"): (
         "L = beta (f n/n0)^-alpha + Linf, f = c1 (p - 1) + 1   [M] eq. 11, 13"

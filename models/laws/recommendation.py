@@ -25,7 +25,7 @@ class Alternative:
       name: ``uniform``, ``proportional`` or ``temperature 5``.
       weights, losses: Per task.
       objective: Its value of the objective.
-      gain: How much lower the recommendation's objective is.
+      gain: How much better the recommendation's objective is.
       gain_interval: Interval of the gain.
     """
 
@@ -52,8 +52,10 @@ class Recommendation:
       preference: Weight of each task in it; they sum to 1.
       weights, weight_intervals: The recommended mixture.
       losses, loss_intervals: What it should give, for a newly trained model.
-      value: The objective there, corrected for having been chosen as the lowest.
-      optimism: The correction: how much too low a chosen minimum looks.
+      believed: The objective there as the laws say, to compare with alternatives; of
+        a metric that rises, larger is better.
+      value: The same corrected for having been chosen as the best.
+      optimism: The correction: how much too good a chosen optimum looks.
       alternatives: Other ways to choose.
       requirements: The largest admissible loss of each task that has one.
       feasible: Whether they can all be met; if not, the weights come nearest.
@@ -69,6 +71,7 @@ class Recommendation:
     weight_intervals: Mapping[str, tuple[float, float]]
     losses: Mapping[str, float]
     loss_intervals: Mapping[str, tuple[float, float]]
+    believed: float
     value: float
     optimism: float
     alternatives: tuple[Alternative, ...]
@@ -143,7 +146,8 @@ def recommend(
         weight_intervals=dict(zip(tasks, spread.intervals(best), strict=True)),
         losses={law.task: float(law.predict(n, mixture)) for law in laws},
         loss_intervals={t: (float(a), float(b)) for t, (a, b) in intervals.items()},
-        value=float(problem.values(best[None])[0]) + spread.optimism,
+        believed=problem.shown(float(problem.values(best[None])[0])),
+        value=problem.shown(float(problem.values(best[None])[0]) + spread.optimism),
         optimism=spread.optimism,
         alternatives=alternatives,
         requirements=dict(require or {}),
@@ -298,7 +302,7 @@ def _alternative(
         losses={
             law.task: float(law.predict(problem.n, mixture)) for law in problem.laws
         },
-        objective=float(values[1]),
+        objective=problem.shown(float(values[1])),
         gain=gain,
         gain_interval=(gain - half, gain + half),
     )
@@ -319,7 +323,10 @@ def _verdict(
         if other.exceeds_uncertainty:
             parts.append(f"better than {other.name} weights by {span}")
         elif other.gain_interval[1] < 0:
-            parts.append(f"{other.name} weights score {span[1:]} lower")
+            parts.append(
+                f"{other.name} weights would be better by {-other.gain:.4f} "
+                f"({-high:.4f} to {-low:.4f}), beyond what is allowed"
+            )
         else:
             parts.append(
                 f"{other.name} weights are as good within the uncertainty: {span}"
