@@ -7,10 +7,9 @@ import os
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
-from components.ingest import dataset_files, places
+from components.ingest import dataset_files, languages, places
 from components.ingest.config import Config, Corpus, TextTask, TextTestSet
 from components.ingest.corpus import ORIGINS
-from components.ingest.languages import normal, sides
 from components.ingest.synthetic import check_tasks
 from components.text_shards import IN_DOMAIN, TRAIN
 from models.errors import UserError
@@ -114,9 +113,7 @@ def list_inputs(
                 f"ingest.text: no files for task {task}; it names {named}; "
                 f"add ingest.text.{task} with source and target"
             )
-        source, target = (normal(language) for language in sides(task))
-        if source == target:
-            raise UserError(f"task {task} translates a language into itself")
+        languages.check(task)
         found += _task_inputs(task, config.text[task], base)
     return found
 

@@ -11,3 +11,9 @@ CARD_TEXT = "README.md"
 # What is counted beside the rules that reject.
 READ = "read"
 ACCEPTED = "accepted"
+
+# The rules of the readers, asked before all others.
+NOT_TEXT = "not_text"  # bytes that are no text in the file's encoding, or NUL
+MALFORMED = "malformed"  # a record that its format does not allow
+FUZZY = "fuzzy"  # the file itself says that the translation is not finished
+MISALIGNED_FILES = "misaligned_files"  # of files with different numbers of lines

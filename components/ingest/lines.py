@@ -17,6 +17,7 @@ from components.ingest.corpus import ORIGINS
 from components.ingest.encodings import open_text
 from components.ingest.inputs import SyntheticInput, TextInput
 from components.ingest.languages import matches, sides
+from components.ingest.layout import MISALIGNED_FILES, NOT_TEXT
 from components.ingest.repair import decode
 from components.ingest.synthetic import SyntheticConfig, generate
 from components.text_shards import IN_DOMAIN, TRAIN
@@ -24,8 +25,6 @@ from models.errors import UserError
 
 log = logging.getLogger(__name__)
 
-NOT_TEXT = "not_text"
-MISALIGNED_FILES = "misaligned_files"
 LONGEST_LINE_BYTES = 1 << 26
 
 # Lines of one file with the positions of those that are not text.

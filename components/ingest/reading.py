@@ -10,7 +10,8 @@ from components.ingest.batch import BATCH, Batch
 from components.ingest.formats import READERS, SIZES
 from components.ingest.formats.pair import Pair
 from components.ingest.inputs import LINES, SyntheticInput, TextInput
-from components.ingest.lines import NOT_TEXT, origin_of, read_synthetic, read_text
+from components.ingest.layout import NOT_TEXT
+from components.ingest.lines import origin_of, read_synthetic, read_text
 from components.ingest.synthetic import SyntheticConfig
 from components.text_shards import TRAIN
 from models.errors import UserError

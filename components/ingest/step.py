@@ -13,7 +13,7 @@ from components import beam_runner, manifest
 from components.ingest import data_card, places
 from components.ingest.config import Config
 from components.ingest.inputs import about_pairs, files_of, list_inputs
-from components.ingest.layout import ACCEPTED, COUNTS, READ, REPORT, SCRATCH
+from components.ingest.layout import ACCEPTED, COUNTS, NOT_TEXT, READ, REPORT, SCRATCH
 from components.manifest import Manifest
 from components.text_shards import IN_DOMAIN, TRAIN
 from models.errors import UserError
@@ -152,4 +152,5 @@ def check_counts(config: Config, counts: Mapping[str, Mapping[str, Any]]) -> Non
 def _reasons(row: Mapping[str, Any]) -> str:
     worst = sorted(row["rejected"].items(), key=lambda item: (-item[1], item[0]))
     shown = ", ".join(f"{rule} {count}" for rule, count in worst[:3])
-    return f" (rejected: {shown})" if shown else ""
+    hint = "; not UTF-8? try encoding: detect" if shown.startswith(NOT_TEXT) else ""
+    return f" (rejected: {shown}{hint})" if shown else ""

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from components.ingest.formats import fields
-from components.ingest.formats.pair import MALFORMED, Pair
+from components.ingest.formats.pair import Pair
 from components.ingest.inputs import TextInput
 from components.ingest.languages import sides
-from components.ingest.lines import NOT_TEXT, text_batches
+from components.ingest.layout import MALFORMED, NOT_TEXT
+from components.ingest.lines import text_batches
 from models.errors import UserError
 
 

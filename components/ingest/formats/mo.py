@@ -10,7 +10,7 @@ from components.ingest.compression import chunks
 from components.ingest.formats import gettext_pairs
 from components.ingest.formats.pair import Pair
 from components.ingest.inputs import TextInput
-from components.ingest.lines import NOT_TEXT
+from components.ingest.layout import NOT_TEXT
 from models.errors import UserError
 
 _MAGIC = 0x950412DE

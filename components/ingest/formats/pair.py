@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-MALFORMED = "malformed"
-FUZZY = "fuzzy"
-
 
 class Pair(NamedTuple):
     """A pair and what its file says of it.

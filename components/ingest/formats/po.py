@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from components.ingest.compression import chunks
 from components.ingest.encodings import open_text
 from components.ingest.formats import gettext_pairs
-from components.ingest.formats.pair import FUZZY, MALFORMED, Pair
+from components.ingest.formats.pair import Pair
 from components.ingest.inputs import TextInput
 from components.ingest.languages import sides
-from components.ingest.lines import NOT_TEXT, line_batches
+from components.ingest.layout import FUZZY, MALFORMED, NOT_TEXT
+from components.ingest.lines import line_batches
 from components.ingest.repair import decode
 from models.errors import UserError
 

@@ -8,10 +8,11 @@ from typing import NamedTuple
 
 from components.ingest.corpus import Columns
 from components.ingest.formats.fields import Wanted, default_name, did_you_mean, listed
-from components.ingest.formats.pair import MALFORMED, Pair
+from components.ingest.formats.pair import Pair
 from components.ingest.inputs import TextInput
 from components.ingest.languages import sides
-from components.ingest.lines import NOT_TEXT, text_batches
+from components.ingest.layout import MALFORMED, NOT_TEXT
+from components.ingest.lines import text_batches
 from models.errors import UserError
 
 _LONGEST_FIELD = 1 << 26

@@ -7,9 +7,10 @@ from xml.etree.ElementTree import Element
 
 from components.ingest.formats import xml_stream
 from components.ingest.formats.fields import listed
-from components.ingest.formats.pair import FUZZY, Pair
+from components.ingest.formats.pair import Pair
 from components.ingest.inputs import TextInput
 from components.ingest.languages import matches, sides
+from components.ingest.layout import FUZZY
 from models.errors import UserError
 
 # Inline elements of 1.2 that hold codes; those of 2.x are empty.

@@ -246,3 +246,10 @@ def test_a_disk_without_room_leaves_nothing_that_looks_whole(tmp_path):
     last = done.stderr.strip().splitlines()[-1]
     assert "out: cannot be written: File too large; make room" in last
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("task", ["en-dr", "xx-de", "zh_tw-ZH_TW"])
+def test_a_code_that_is_no_language_is_told(tmp_path, task):
+    config = Config(source="text", text={task: TextTask("a", "b")})
+    with pytest.raises(UserError, match=f"task {task}"):
+        list_inputs(config, tmp_path, (task,))
