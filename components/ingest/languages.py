@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 
 from models.errors import UserError
@@ -25,6 +26,7 @@ def normal(code: str) -> str:
     return code.strip().replace("_", "-").lower()
 
 
+@functools.lru_cache(maxsize=4096)
 def matches(code: str, wanted: str) -> bool:
     """Whether a BCP 47 code is the wanted language or a variety of it.
 
@@ -37,8 +39,10 @@ def choose(codes: Iterable[str], wanted: str) -> str | None:
     """The code that fits best: the language itself before its varieties, among
     those the first; None when none fits."""
     fitting = [code for code in codes if matches(code, wanted)]
-    exact = [code for code in fitting if normal(code) == normal(wanted)]
-    return next(iter(exact + fitting), None)
+    if len(fitting) > 1:
+        exact = [code for code in fitting if normal(code) == normal(wanted)]
+        fitting = exact + fitting
+    return fitting[0] if fitting else None
 
 
 def sides(task: str) -> tuple[str, str]:

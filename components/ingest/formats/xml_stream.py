@@ -17,6 +17,7 @@ from components.ingest.encodings import to_utf8
 from models.errors import UserError
 
 _DECLARED = re.compile(rb"<\?xml[^>]*encoding\s*=\s*[\"']([A-Za-z0-9._-]+)[\"']")
+_PIECE_BYTES = 1 << 14
 _ENCODING = re.compile(rb"(<\?xml[^>]*?)\s+encoding\s*=\s*[\"'][^\"']*[\"']")
 _NATIVE = {"utf-8", "utf-16", "us-ascii", "iso-8859-1"}
 _LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
@@ -40,11 +41,11 @@ def events(
     seen = False
     try:
         parser, stream = _parser(path, encoding)
-        for chunk in chain(stream, [None]):
-            if chunk is None:
+        for piece in chain(_pieces(stream), [None]):
+            if piece is None:
                 parser.close()
             else:
-                parser.feed(chunk)
+                parser.feed(piece)
             for event, element in parser.read_events():
                 if not seen and local(element) not in root:
                     raise UserError(
@@ -99,6 +100,13 @@ def text(element: Element, hidden: Collection[str] = ()) -> str:
             if local(child) not in hidden:
                 waiting.append(child)
     return "".join(parts)
+
+
+def _pieces(stream: Iterator[bytes]) -> Iterator[bytes]:
+    """Few elements at a time: the collector of garbage looks at all that live."""
+    for chunk in stream:
+        for start in range(0, len(chunk), _PIECE_BYTES):
+            yield chunk[start : start + _PIECE_BYTES]
 
 
 def _parser(path: str, encoding: str | None) -> tuple[XMLPullParser, Iterator[bytes]]:
