@@ -212,7 +212,9 @@ def range_note(law: Law, n: float, p: float) -> str:
     """Says when a point lies outside the fitted runs; else empty."""
     low, high = law.fitted_range["n"]
     notes = []
-    if n > high:
+    if low == high and abs(n / high - 1) > 1e-6:
+        notes.append(f"fitted at n = {high:.4g} alone: says nothing of other sizes")
+    elif n > high:
         notes.append(f"{n / high:.3g}x the largest fitted size")
     elif n < low:
         notes.append(f"{low / n:.3g}x below the smallest fitted size")

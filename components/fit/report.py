@@ -37,13 +37,15 @@ def individual_table(laws: Sequence[Law]) -> str | None:
     """One line a weighting: the coefficients of [M] eq. 6."""
     if not laws:
         return None
-    head = f"\n{'individual laws':<28}{'alpha':>18}{'Linf':>18}{'R2':>9}{'points':>8}"
-    lines = [head]
-    for law in laws:
-        name = f"{law.task} {law.test_set} p={law.weightings[0].label}"
+    names = [f"{law.task} {law.test_set} p={_weights(law)}" for law in laws]
+    width = max(28, *(len(name) + 1 for name in names))
+    columns = f"{'alpha':>18}{'Linf':>18}{'R2':>9}{'points':>8}"
+    lines = [f"\n{'individual laws':<{width}}{columns}"]
+    for name, law in zip(names, laws, strict=True):
         r2 = law.statistics["r2"]
         lines.append(
-            f"{name:<28}{_pair(law, 'alpha'):>18}{_pair(law, 'irreducible_loss'):>18}"
+            f"{name:<{width}}{_pair(law, 'alpha'):>18}"
+            f"{_pair(law, 'irreducible_loss'):>18}"
             f"{'-' if r2 is None else format(r2, '.4f'):>9}"
             f"{law.statistics['n_points']:>8g}"
         )
@@ -98,6 +100,15 @@ def held_out_table(compared: Sequence[Compared]) -> str | None:
                     f"{statistics.median(errors):.2f} %, worst {max(errors):.2f} %"
                 )
     return "\n".join(lines)
+
+
+def _weights(law: Law) -> str:
+    """The mixture of an individual law: p tells it where there are two tasks."""
+    weighting = law.weightings[0]
+    if len(weighting.mixture) < 3 and len(law.tasks) < 3:
+        return weighting.label
+    shown = ",".join(f"{task}={w:.3g}" for task, w in weighting.mixture.items())
+    return f"{shown};{weighting.condition}" if weighting.condition else shown
 
 
 def _pair(law: Law, name: str) -> str:

@@ -172,6 +172,7 @@ def recommendation_text(found: Recommendation) -> str:
         shown = " ".join(f"{task}={w:.3f}" for task, w in found.unconstrained.items())
         lines.append(f"  the cap on repetition binds; without it {shown}")
     lines.append(found.verdict)
+    lines += [f"warning: {text}" for text in found.warnings]
     return "\n".join(lines)
 
 

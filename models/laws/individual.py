@@ -12,6 +12,7 @@ from models.laws.fitting import Options, conclude, reference_size, target
 from models.laws.law import Law
 from models.laws.observations import Observations
 
+_NAMED = 5
 _NAMES = ("alpha", "beta", "irreducible_loss")
 
 
@@ -61,7 +62,7 @@ def fit_individual(
       options: How to fit.
 
     Returns:
-      One law a weighting, by p, and a sentence for each weighting that has too
+      One law a weighting, by p, and a sentence about the weightings that have too
       few sizes for one.
     """
     # One law a weighting is looked at, not propagated: no draws.
@@ -72,5 +73,13 @@ def fit_individual(
         try:
             laws.append(fit_univariate(runs.take(index == k), options))
         except UserError as error:
-            left_out.append(str(error))
-    return laws, left_out
+            left_out.append((weightings[k].label, str(error)))
+    if len(left_out) < 2:
+        return laws, [said for _, said in left_out]
+    labels = [label for label, _ in left_out]
+    shown = "; ".join(labels[:_NAMED]) + ("; .." if len(labels) > _NAMED else "")
+    return laws, [
+        f"fit individual {runs.task[0]}/{runs.test_set[0]}: {len(labels)} of "
+        f"{len(weightings)} weightings have too few model sizes for a law of their own "
+        f"(p = {shown}); the first: {left_out[0][1]}"
+    ]

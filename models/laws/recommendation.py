@@ -10,9 +10,10 @@ import numpy as np
 from models.errors import UserError
 from models.laws.frontier import as_mixture, check_laws
 from models.laws.law import Law
-from models.laws.objectives import Objective, Problem, repetition_caps, sign
+from models.laws.objectives import EDGE, Objective, Problem, repetition_caps, sign
 from models.laws.sigma import half_width, moved_laws
 from models.laws.solver import Array
+from models.laws.verdict import verdict, warnings
 
 TEMPERATURE = 5.0
 
@@ -62,6 +63,7 @@ class Recommendation:
       unconstrained: The weights without the cap on repetition, when that binds.
       level: Nominal coverage of the intervals.
       verdict: The outcome in words.
+      warnings: What speaks against trusting it, sentences.
     """
 
     n: float
@@ -80,6 +82,7 @@ class Recommendation:
     unconstrained: Mapping[str, float] | None
     level: float
     verdict: str
+    warnings: tuple[str, ...]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -154,7 +157,8 @@ def recommend(
         feasible=feasible,
         unconstrained=_named(tasks, free) if binding else None,
         level=level,
-        verdict=_verdict(alternatives, feasible, problem, best),
+        verdict=verdict(alternatives, feasible, problem, best),
+        warnings=warnings(problem, best),
     )
 
 
@@ -214,8 +218,9 @@ class _Spread:
 def _spread(problem: Problem, best: Array, others: Array, level: float) -> _Spread:
     """Solves again under moved laws.
 
-    A chosen minimum looks lower than it is (the winner's curse): under each moved
-    law the minimum is chosen and believed, and the estimates say what it is worth.
+    A chosen minimum looks lower than it is (the winner's curse): its mixture is off
+    the best one by the weights' own uncertainty, which costs half the curvature times
+    their variance, and the laws that chose it believe it better by as much again.
     """
     moves, gains, optimism = [], [], 0.0
     compared = np.concatenate([best[None], others])
@@ -223,16 +228,11 @@ def _spread(problem: Problem, best: Array, others: Array, level: float) -> _Spre
         solved, differences = [], []
         for laws in (moved.up, moved.down):
             other = dataclasses.replace(problem, laws=laws)
-            found = other.solve(best)
-            believed = other.values(found[None])[0]
-            optimism += 0.5 * float(problem.values(found[None])[0] - believed)
-            optimism += 0.5 * float(
-                other.values(best[None])[0] - problem.values(best[None])[0]
-            )
             values = other.values(compared)
-            solved.append(found)
+            solved.append(other.solve(best))
             differences.append(values[1:] - values[0])
         moves.append((moved.index, 0.5 * (solved[0] - solved[1])))
+        optimism += _curvature(problem, best, moves[-1][1])
         gains.append((moved.index, 0.5 * (differences[0] - differences[1])))
     if not moves:
         endless = np.full(len(best), np.inf)
@@ -240,8 +240,16 @@ def _spread(problem: Problem, best: Array, others: Array, level: float) -> _Spre
     return _Spread(
         weights=half_width(problem.laws, moves, level),
         gains=half_width(problem.laws, gains, level),
-        optimism=max(optimism, 0.0),
+        optimism=optimism,
     )
+
+
+def _curvature(problem: Problem, best: Array, shift: Array) -> float:
+    """Second difference of the objective along a shift of the weights."""
+    ends = np.clip(np.stack([best + shift, best - shift]), EDGE, 1.0)
+    ends /= ends.sum(1, keepdims=True)
+    values = problem.values(np.concatenate([ends, best[None]]))
+    return max(float(values[0] + values[1] - 2.0 * values[2]), 0.0)
 
 
 def usual_mixtures(
@@ -306,41 +314,3 @@ def _alternative(
         gain=gain,
         gain_interval=(gain - half, gain + half),
     )
-
-
-def _verdict(
-    alternatives: tuple[Alternative, ...],
-    feasible: bool,
-    problem: Problem,
-    best: Array,
-) -> str:
-    parts = []
-    if not feasible:
-        parts.append(_infeasible(problem, best))
-    for other in alternatives:
-        low, high = other.gain_interval
-        span = f"{other.gain:.4f} ({low:.4f} to {high:.4f})"
-        if other.exceeds_uncertainty:
-            parts.append(f"better than {other.name} weights by {span}")
-        elif other.gain_interval[1] < 0:
-            parts.append(
-                f"{other.name} weights would be better by {-other.gain:.4f} "
-                f"({-high:.4f} to {-low:.4f}), beyond what is allowed"
-            )
-        else:
-            parts.append(
-                f"{other.name} weights are as good within the uncertainty: {span}"
-            )
-    return "; ".join(parts)
-
-
-def _infeasible(problem: Problem, best: Array) -> str:
-    """Which requirements cannot hold, and what can be had instead."""
-    losses = problem.losses(best[None])[0]
-    parts = []
-    for k, law in enumerate(problem.laws):
-        if np.isfinite(problem.limits[k]):
-            relation = "<=" if law.ceiling is None else ">="
-            limit, reached = sign(law) * problem.limits[k], sign(law) * losses[k]
-            parts.append(f"{law.task}{relation}{limit:g} (nearest {reached:.4f})")
-    return f"infeasible at n = {problem.n:.4g}: {', '.join(parts)}"
