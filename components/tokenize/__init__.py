@@ -11,7 +11,12 @@ __all__ = ["Config", "run"]
 
 
 def run(
-    config: Config, *, ingest: Path, tasks: tuple[str, ...], output: Path
+    config: Config,
+    *,
+    ingest: Path,
+    tasks: tuple[str, ...],
+    output: Path,
+    base: Path = Path(),
 ) -> Manifest:
     """Trains the vocabulary, tokenises and packs every split of every task.
 
@@ -24,6 +29,7 @@ def run(
       ingest: The artifact of ``ingest``.
       tasks: Directions such as ``en-de``.
       output: Folder of the artifact.
+      base: Folder that the path of an existing model starts from.
 
     Returns:
       The artifact's manifest; its counts are the tasks of ``index.json``.
@@ -33,4 +39,4 @@ def run(
     """
     from components.tokenize import step
 
-    return step.run(config, ingest=ingest, tasks=tasks, output=output)
+    return step.run(config, ingest=ingest, tasks=tasks, output=output, base=base)

@@ -25,7 +25,13 @@ class Config:
         256 pieces of the vocabulary.
       normalization: SentencePiece's normalisation of text.
       sentences: Sentences of each language that the vocabulary is trained on, at
-        most; every language gives as many as the one that has the fewest.
+        most; with a temperature, pairs of each task on average.
+      temperature: Null: every language gives as many sentences as the one that has
+        the fewest. A number T: task i gives pairs in proportion to n_i^(1/T): 1 as
+        they come, larger ever more equally.
+      model: An existing SentencePiece model to use instead of training one,
+        relative to the experiment file. It has ``vocabulary_size`` pieces, padding
+        0, end 1 and unknown 2, and the tags that the tasks need.
       source_length: Positions of a row's source side.
       target_length: Positions of a row's target side.
       open_rows: Rows that packing keeps open; more waste less and take longer.
@@ -38,6 +44,8 @@ class Config:
     byte_fallback: bool = False
     normalization: Literal["nfkc", "nmt_nfkc", "nfkc_cf", "identity"] = "nfkc"
     sentences: int = 20_000
+    temperature: float | None = None
+    model: str | None = None
     source_length: int = 64
     target_length: int = 64
     open_rows: int = 16
@@ -54,6 +62,8 @@ class Config:
                 "character_coverage",
                 f"{self.character_coverage:g} must lie in [0.9, 1]",
             )
+        if self.temperature is not None and not self.temperature >= 1:
+            raise FieldError("temperature", f"{self.temperature:g} must be at least 1")
         for name in ("sentences", "open_rows"):
             if getattr(self, name) < 1:
                 raise FieldError(name, f"{getattr(self, name)} must be at least 1")

@@ -14,6 +14,7 @@ KINDS = ("ids", "segments", "positions")
 EXAMPLES = "examples"
 SENTENCE_IDS = "sentence_ids"
 NATS = "nats"
+LENGTH = "_length/"  # of a side, with a number of tokens: how many sentences
 ORIGINS = "origins"
 
 

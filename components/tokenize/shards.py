@@ -13,7 +13,15 @@ import numpy as np
 from components.text_shards import TRAIN, read_shard, shard_bytes
 from components.tokenize import packing, records
 from components.tokenize.config import Config
-from components.tokenize.layout import EXAMPLES, KINDS, NATS, ORIGINS, SENTENCE_IDS
+from components.tokenize.layout import (
+    EXAMPLES,
+    KINDS,
+    LENGTH,
+    NATS,
+    ORIGINS,
+    SENTENCE_IDS,
+    SIDES,
+)
 from components.tokenize.vocabulary import UNKNOWN, Vocabulary
 
 TOO_LONG = "too_long"
@@ -80,7 +88,7 @@ def make(job: Job, vocabulary: Vocabulary, config: Config) -> Shard:
     return Shard(
         rows=b"".join(records.frame(records.examples(columns))),
         dead_letters=shard_bytes(letters) if len(dropped) else None,
-        counts=_counts(job, pairs, source, target, plan),
+        counts=_counts(job, pairs, (source, target), plan, vocabulary),
     )
 
 
@@ -149,12 +157,14 @@ def _dead_letters(
 def _counts(
     job: Job,
     pairs: Sequence[dict[str, Any]],
-    source: Side,
-    target: Side,
+    sides: tuple[Side, Side],
     plan: packing.Plan,
+    vocabulary: Vocabulary,
 ) -> Counter[str]:
+    source, target = sides
     kept = plan.rows >= 0
-    unknown = (np.count_nonzero(side.ids == UNKNOWN) for side in (source, target))
+    unknown = (np.count_nonzero(side.ids == UNKNOWN) for side in sides)
+    pieces = (np.count_nonzero(vocabulary.byte_pieces[side.ids]) for side in sides)
     counts: Counter[str] = Counter(
         rows=plan.row_count,
         examples=int(kept.sum()),
@@ -163,7 +173,12 @@ def _counts(
         dropped_too_long=int((~kept).sum()),
         tokens=len(source.ids) + len(target.ids),
         unknown=int(sum(unknown)),
+        bytes=int(sum(pieces)),
     )
+    for name, side in zip(SIDES, sides, strict=True):
+        lengths, numbers = np.unique(side.lengths, return_counts=True)
+        for length, number in zip(lengths.tolist(), numbers.tolist(), strict=True):
+            counts[f"{name}{LENGTH}{length}"] = number
     if job.split != TRAIN and all(NATS in pair for pair in pairs):
         nats = np.array([pair[NATS] for pair in pairs], np.float64)
         counts[NATS] = float(nats[kept].sum())

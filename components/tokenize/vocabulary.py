@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import sentencepiece
 
-from components.text_shards import TRAIN, read_shard, split_shards
 from components.tokenize.config import Config
 from models.errors import UserError
 
@@ -42,40 +42,6 @@ def target_tags(tasks: Sequence[str]) -> dict[str, str | None]:
         task: f"<2{language}>" if several else None
         for task, language in languages.items()
     }
-
-
-def sample_sentences(
-    ingest: Path, tasks: Sequence[str], sentences: int
-) -> dict[str, list[str]]:
-    """Training text of each language, the same number of sentences of each.
-
-    The shards are in the order of a hash, so the beginning of them is a uniform
-    sample, and a small part of the data is read.
-
-    Args:
-      ingest: The artifact of ``ingest``.
-      tasks: Directions such as ``en-de``.
-      sentences: Sentences of each language at most.
-
-    Returns:
-      Language -> sentences, in an order that depends on nothing else.
-    """
-    sides: dict[str, list[tuple[str, str]]] = {}
-    for task in sorted(tasks):
-        source, _, target = task.partition("-")
-        sides.setdefault(source, []).append((task, "source"))
-        sides.setdefault(target, []).append((task, "target"))
-    found = {
-        language: list(
-            itertools.islice(
-                _alternate([_side(ingest / task, key) for task, key in places]),
-                sentences,
-            )
-        )
-        for language, places in sorted(sides.items())
-    }
-    fewest = min(len(texts) for texts in found.values())
-    return {language: texts[:fewest] for language, texts in found.items()}
 
 
 def train(config: Config, texts: Mapping[str, list[str]], tags: Iterable[str]) -> bytes:
@@ -117,6 +83,50 @@ def train(config: Config, texts: Mapping[str, list[str]], tags: Iterable[str]) -
     return model.getvalue()
 
 
+def existing(path: Path, config: Config, tags: Iterable[str]) -> bytes:
+    """A vocabulary that was trained elsewhere.
+
+    Args:
+      path: A SentencePiece model.
+      config: Its size has to be the model's.
+      tags: Pieces that it has to have, such as ``<2de>``.
+
+    Returns:
+      The serialised model.
+
+    Raises:
+      UserError: It is no such model, or lacks something that is relied on.
+    """
+    pieces = sentencepiece.SentencePieceProcessor()
+    try:
+        model = path.read_bytes()
+        pieces.load_from_serialized_proto(model)
+    except (OSError, RuntimeError) as error:
+        raise UserError(
+            f"tokenize.model: {path} is not a SentencePiece model that can be read; "
+            "expected the .model file of one, relative to the experiment file"
+        ) from error
+    found = pieces.pad_id(), pieces.eos_id(), pieces.unk_id()
+    if found != (PAD, EOS, UNKNOWN):
+        raise UserError(
+            f"tokenize.model: {path} has padding, end and unknown at {found}; expected "
+            f"{(PAD, EOS, UNKNOWN)}; train it with pad_id=0, eos_id=1, unk_id=2"
+        )
+    if pieces.get_piece_size() != config.vocabulary_size:
+        raise UserError(
+            f"tokenize.vocabulary_size: {config.vocabulary_size}, but {path} has "
+            f"{pieces.get_piece_size()} pieces; set it to that"
+        )
+    missing = sorted(tag for tag in tags if pieces.piece_to_id(tag) == UNKNOWN)
+    if missing:
+        raise UserError(
+            f"tokenize.model: {path} has no piece {', '.join(missing)}, by which the "
+            "source says what to translate into; train it with them as "
+            "user_defined_symbols"
+        )
+    return model
+
+
 class Vocabulary:
     """A trained vocabulary: text to ids and back.
 
@@ -136,6 +146,12 @@ class Vocabulary:
     @property
     def size(self) -> int:
         return self._pieces.get_piece_size()
+
+    @functools.cached_property
+    def byte_pieces(self) -> np.ndarray:
+        """Whether each piece is a byte that stands for part of an unknown
+        character, bool [size]."""
+        return np.array([self._pieces.is_byte(i) for i in range(self.size)])
 
     def tag_id(self, tag: str) -> int:
         """Id of a tag such as ``<2de>``.
@@ -158,12 +174,13 @@ class Vocabulary:
           the length of each, int64 [len(texts)].
         """
         ids = self._pieces.encode(list(texts), out_type=int, add_eos=True)
-        if tag is not None:
-            first = [self.tag_id(tag)]
-            ids = [first + sentence for sentence in ids]
         lengths = np.fromiter(map(len, ids), np.int64, len(ids))
-        flat = itertools.chain.from_iterable(ids)
-        return np.fromiter(flat, np.int32, int(lengths.sum())), lengths
+        chained = itertools.chain.from_iterable(ids)
+        flat = np.fromiter(chained, np.int32, int(lengths.sum()))
+        if tag is not None:
+            starts = np.cumsum(lengths) - lengths
+            flat, lengths = np.insert(flat, starts, self.tag_id(tag)), lengths + 1
+        return flat, lengths
 
     def decode(self, ids: Iterable[int]) -> str:
         """Text of one sentence; padding, eos and tags leave no trace."""
@@ -172,19 +189,6 @@ class Vocabulary:
 
 
 _TAG = re.compile(r"^<2[^<> ]+> ?")
-
-
-def _side(directory: Path, key: str) -> Iterator[str]:
-    for path in split_shards(directory, TRAIN):
-        for record in read_shard(path):
-            yield record[key]
-
-
-def _alternate(streams: Sequence[Iterator[str]]) -> Iterator[str]:
-    """One of each in turn until all are exhausted."""
-    nothing = object()
-    for group in itertools.zip_longest(*streams, fillvalue=nothing):
-        yield from (text for text in group if text is not nothing)
 
 
 def _explained(config: Config, error: str) -> str:
