@@ -6,6 +6,7 @@ trial. A worker that dies is replaced.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import logging
 import multiprocessing
@@ -138,7 +139,9 @@ class _Crew:
     def _hand_over(self, worker: _Worker) -> None:
         worker.group = self.waiting.pop(0)
         self.attempts[worker.group.id] += 1
-        worker.connection.send(worker.group)
+        # One that has died already is found out when it is listened to.
+        with contextlib.suppress(ConnectionError):
+            worker.connection.send(worker.group)
 
     def _outcome(
         self, worker: _Worker
