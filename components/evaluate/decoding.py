@@ -9,32 +9,41 @@ Example:
 from __future__ import annotations
 
 import itertools
+import math
+import os
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
-import numpy as np
 import tensorflow as tf
 
+from components.evaluate.seats import Batch, Program, Room, Sentence
 from models.errors import UserError
-from models.nmt import beam_search, sampling, search
-from models.nmt.cached_decoder import CachedDecoder
-from models.nmt.search import Beam
 from models.nmt.search_options import END_ID, PAD_ID, Hypothesis, SearchOptions
 from models.nmt.transformer import Transformer
 
-Prefix = Sequence[int]
+# From so many sentences on it pays to wait for XLA to compile a program.
+COMPILED_FROM = 256
+_FEWEST_SEATS = 16  # below, a processor is better used by one batch than by two
+_EMPTY = Hypothesis((), 0.0, 0.0, True)
 
 
 class Translator:
     """Decodes with one model under one set of options.
 
     The weights are read at every call: a translator of a model in training always
-    uses the newest ones.
+    uses the newest ones, and the trials of one size can share a translator by
+    assigning their weights to its model. Programs are compiled when they are first
+    needed, one a bucket of source lengths, and kept.
 
     Args:
       model: A single model (``stack`` is ``None``), built.
       options: What to search for.
       batch_sentences: Sentences that are decoded side by side.
       window: Sentences that `stream` reads ahead, to batch them by length.
+      compiled: Whether XLA compiles the programs: seconds each, for about twice the
+        speed. By default where a window has at least `COMPILED_FROM` sentences.
+      workers: Batches that are decoded at the same time, each with its share of
+        ``batch_sentences``. By default one a processor; one with an accelerator.
     """
 
     def __init__(
@@ -42,21 +51,26 @@ class Translator:
         model: Transformer,
         options: SearchOptions | None = None,
         *,
-        batch_sentences: int = 32,
-        window: int = 1024,
+        batch_sentences: int = 64,
+        window: int = 4096,
+        compiled: bool | None = None,
+        workers: int | None = None,
     ):
+        if model.stack is not None:
+            raise ValueError("a stack of models cannot decode; take one of them")
         self.model = model
         self.options = options or SearchOptions()
-        self.batch_sentences = batch_sentences
         self.window = max(window, batch_sentences)
-        self.decoder = CachedDecoder(model)
-        self._search = tf.function(self._searched, autograph=False)
+        self.compiled = compiled
+        self.workers = workers or _default_workers(batch_sentences)
+        self.seats = max(batch_sentences // self.workers, 1)
+        self._programs: dict[tuple[Room, bool], Program] = {}
 
     def translate_ids(
         self,
         source_ids: Sequence[Sequence[int]],
         *,
-        prefixes: Sequence[Prefix] | None = None,
+        prefixes: Sequence[Sequence[int]] | None = None,
     ) -> list[list[Hypothesis]]:
         """Translates sentences.
 
@@ -70,7 +84,7 @@ class Translator:
 
         Returns:
           For each sentence, in the order given, up to ``nbest`` hypotheses, the
-          best first. What a sentence gets does not depend on the others.
+          best first. What a sentence gets depends on the others by rounding only.
 
         Raises:
           UserError: An id is outside of the model's vocabulary, or the prefixes are
@@ -86,135 +100,126 @@ class Translator:
         self,
         source_ids: Iterable[Sequence[int]],
         *,
-        prefixes: Iterable[Prefix] | None = None,
+        prefixes: Iterable[Sequence[int]] | None = None,
     ) -> Iterator[list[Hypothesis]]:
         """As `translate_ids`, in memory that does not grow with their number."""
         pairs = zip(source_ids, prefixes or itertools.repeat(()), strict=False)
-        number = 0
-        while sentences := list(itertools.islice(pairs, self.window)):
-            yield from self._window(sentences, number)
-            number += len(sentences)
+        numbered = enumerate(pairs)
+        while read := list(itertools.islice(numbered, self.window)):
+            sentences = [
+                self._sentence(number, ids, prefix) for number, (ids, prefix) in read
+            ]
+            found = self._translate([s for s in sentences if len(s.ids)])
+            for sentence in sentences:
+                yield found.get(sentence.number, [_EMPTY])
 
-    def _window(
-        self, sentences: list[tuple[Sequence[int], Prefix]], first: int
-    ) -> list[list[Hypothesis]]:
-        """Translates sentences number ``first``, ... in batches of like length."""
-        for number, (ids, prefix) in enumerate(sentences, first):
-            self._check(number, ids)
-            self._check(number, prefix)
-        found = [[Hypothesis((), 0.0, 0.0, True)] for _ in sentences]
-        order = sorted(
-            (i for i, (ids, _) in enumerate(sentences) if len(ids)),
-            key=lambda i: len(sentences[i][0]),
-        )
-        for begin in range(0, len(order), self.batch_sentences):
-            places = order[begin : begin + self.batch_sentences]
-            batch = self._batch(
-                [sentences[i] for i in places], [first + i for i in places]
-            )
-            for place, hypotheses in zip(places, batch, strict=True):
-                found[place] = hypotheses
-        return found
-
-    def _check(self, number: int, ids: Sequence[int]) -> None:
+    def _sentence(
+        self, number: int, ids: Sequence[int], prefix: Sequence[int]
+    ) -> Sentence:
         largest = self.model.vocabulary_size - 1
-        for i in ids:
+        for i in itertools.chain(ids, prefix):
             if not PAD_ID < i <= largest:
                 raise UserError(
                     f"translate: sentence {number} has the id {i}, expected 1 to "
                     f"{largest}; is this the tokenizer that the model was trained with?"
                 )
+        if END_ID in prefix:
+            raise UserError(
+                f"translate: the prefix of sentence {number} holds the end of "
+                f"sentence (id {END_ID}); leave it out"
+            )
+        limit = max(self.options.max_length(len(ids)), len(prefix) + 1)
+        return Sentence(number, ids, prefix, limit)
 
-    def _batch(
-        self, sentences: list[tuple[Sequence[int], Prefix]], numbers: list[int]
-    ) -> list[list[Hypothesis]]:
-        limits = np.array(
-            [
-                max(self.options.max_length(len(ids)), len(prefix) + 1)
-                for ids, prefix in sentences
-            ],
-            np.int32,
-        )
-        length = -(-int(limits.max()) // 16) * 16
-        beam = self._search(
-            tf.constant(_padded([ids for ids, _ in sentences])),
-            tf.constant(_padded([prefix for _, prefix in sentences])),
-            tf.constant(limits),
-            tf.constant(self._uniforms(numbers, length)),
-            length,
-        )
-        return read_hypotheses(self.options, beam)
+    def _translate(self, sentences: list[Sentence]) -> dict[int, list[Hypothesis]]:
+        """Number -> hypotheses."""
+        compiled = self.compiled
+        if compiled is None:
+            compiled = len(sentences) >= COMPILED_FROM
+        found: dict[int, list[Hypothesis]] = {}
+        again: list[Sentence] = []
+        for bucket in _buckets(sentences, self.seats * self.workers):
+            source_length = _rounded(max(len(s.ids) for s in bucket))
+            likely = 5 * source_length // 4 + 8
+            again += self._decode(bucket, source_length, likely, compiled, found)
+        for bucket in _buckets(again, self.seats * self.workers):
+            source_length = _rounded(max(len(s.ids) for s in bucket))
+            longest = max(s.limit for s in bucket)
+            self._decode(bucket, source_length, longest, compiled, found)
+        return found
 
-    def _uniforms(self, numbers: list[int], length: int) -> np.ndarray:
-        """float32 ``[batch, width, length]``; empty unless sampling."""
-        if self.options.temperature is None:
-            return np.zeros((len(numbers), 0, 0), np.float32)
-        seed, width = self.options.seed, self.options.width
-        return np.stack(
-            [
-                np.stack(
-                    [
-                        np.random.default_rng([seed, n, k]).random(length, np.float32)
-                        for k in range(width)
-                    ]
-                )
-                for n in numbers
-            ]
-        )
-
-    def _searched(
+    def _decode(
         self,
-        source_ids: tf.Tensor,
-        prefixes: tf.Tensor,
-        limits: tf.Tensor,
-        uniforms: tf.Tensor,
+        bucket: list[Sentence],
+        source_length: int,
         length: int,
-    ) -> Beam:
-        source = self.decoder.read(source_ids)
-        forced = prefixes if prefixes.shape[1] else None
+        compiled: bool,
+        found: dict[int, list[Hypothesis]],
+    ) -> list[Sentence]:
+        """Decodes a bucket; returns those that become longer than ``length``.
 
-        def extend(beam: Beam) -> Beam:
-            given = (self.decoder, self.options, source, beam)
-            if self.options.temperature is None:
-                return beam_search.extend(*given, forced)
-            return sampling.draw(*given, uniforms, forced)
-
-        beam = search.start(self.decoder, self.options, limits, length)
-        return search.advance(beam, extend, length)
-
-
-def read_hypotheses(options: SearchOptions, beam: Beam) -> list[list[Hypothesis]]:
-    """The ``nbest`` kept hypotheses of each sentence, best first."""
-    return [
-        sorted(
-            (
-                _hypothesis(options, ids[:length].tolist(), float(log_probability))
-                for ids, length, log_probability in zip(*sentence, strict=True)
-                if length
-            ),
-            key=lambda found: (not found.ended, -found.score),
-        )[: options.nbest]
-        for sentence in zip(
-            beam.kept_tokens.numpy(),
-            beam.kept_lengths.numpy(),
-            beam.kept_log_probabilities.numpy(),
-            strict=True,
+        Each worker has its sentences from the start, not from a queue of all: so
+        that the same call always makes the same batches.
+        """
+        workers = min(self.workers, max(len(bucket) // 2, 1))
+        shares = [bucket[w::workers] for w in range(workers)]
+        prefix_length = max(len(s.prefix) for s in bucket)
+        room = Room(
+            seats=min(self.seats, _power_of_two(len(shares[0]))),
+            source_length=source_length,
+            prefix_length=-(-prefix_length // 4) * 4,
+            length=_rounded(max(min(length, max(s.limit for s in bucket)), 8)),
         )
-    ]
+        key = (room, compiled)
+        if key not in self._programs:
+            self._programs[key] = Program(
+                self.model, self.options, room, compiled=compiled
+            )
+        batches = [Batch(self._programs[key]) for _ in shares]
+        if workers == 1:
+            results = [batches[0].translate(shares[0])]
+        else:
+            with ThreadPoolExecutor(workers) as pool:
+                results = list(pool.map(Batch.translate, batches, shares))
+        again = []
+        for translated, too_long in results:
+            found.update(translated)
+            again += too_long
+        return again
 
 
-def _hypothesis(
-    options: SearchOptions, ids: list[int], log_probability: float
-) -> Hypothesis:
-    score = log_probability / len(ids) ** options.length_normalisation
-    ended = ids[-1] == END_ID
-    return Hypothesis(tuple(ids[:-1] if ended else ids), log_probability, score, ended)
+def _buckets(sentences: list[Sentence], fewest: int) -> Iterator[list[Sentence]]:
+    """Sentences of like source length, each bucket the longest first.
+
+    Fewer than ``fewest`` go with the longer ones before them: a program for them
+    alone would not pay.
+    """
+    ordered = sorted(sentences, key=lambda s: (-len(s.ids), s.number))
+    bucket: list[Sentence] = []
+    for _, group in itertools.groupby(ordered, key=lambda s: _rounded(len(s.ids))):
+        members = list(group)
+        if bucket and len(members) >= fewest:
+            yield bucket
+            bucket = []
+        bucket += members
+    if bucket:
+        yield bucket
 
 
-def _padded(rows: Sequence[Sequence[int]], multiple: int = 8) -> np.ndarray:
-    """int32 ``[rows, longest]``, the longest rounded up to a multiple."""
-    longest = max(map(len, rows))
-    padded = np.full((len(rows), -(-longest // multiple) * multiple), PAD_ID, np.int32)
-    for row, ids in zip(padded, rows, strict=True):
-        row[: len(ids)] = ids
-    return padded
+def _rounded(length: int) -> int:
+    """The next of 8, 16, 24, 32, 48, 64, 96, 128, 192, ..."""
+    power = _power_of_two(max(length, 8))
+    middle = 3 * power // 4
+    return middle if power > 16 and length <= middle else power
+
+
+def _power_of_two(count: int) -> int:
+    """The next power of two."""
+    return 1 << math.ceil(math.log2(count))
+
+
+def _default_workers(batch_sentences: int) -> int:
+    if any(d.device_type != "CPU" for d in tf.config.list_physical_devices()):
+        return 1
+    processors = len(os.sched_getaffinity(0))
+    return max(min(processors, batch_sentences // _FEWEST_SEATS), 1)

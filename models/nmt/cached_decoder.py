@@ -1,16 +1,21 @@
 """The decoder one token at a time, for several hypotheses of each sentence.
 
-Nothing is computed twice: the keys and values of the source once a sentence, those
-of the target once a token. Hypotheses of a beam change places all the time; their
-keys and values do not. Each token's stay where they were written, in the slot of
-the hypothesis that had it then, and a hypothesis attends to the slots of its
-ancestors. So reordering a beam moves a few integers and never the cache.
+Nothing is computed twice: the keys and values of a source once a sentence, those of
+a target once a token. Hypotheses of a beam change places all the time; their keys
+and values do not. Each token's stay where they were written, in the slot of the
+hypothesis that had it then, and a hypothesis attends to the slots of its ancestors.
+So reordering a beam moves a few integers and never the cache.
+
+The cache is a ring: the token of time ``t`` is written at place ``t mod length``.
+Sentences that began at different times share it, as T5's position bias knows only
+how long ago a token was.
 """
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
 from keras import ops
 
 from models.nmt.attention import MASKED, Attention
@@ -19,12 +24,17 @@ from models.nmt.transformer import Transformer
 
 Tensor = Any
 
+NEVER = -1e30  # the log-probability of what cannot be
+# The vocabulary is padded to a multiple of this, to be searched in columns.
+COLUMNS = 128
+
 
 class Source(NamedTuple):
     """What the decoder sees of a batch of source sentences.
 
     Attributes:
-      keys, values: One a layer, ``[batch, heads, Ls, head_dim]``.
+      keys: One a layer, ``[batch, heads, head_dim, Ls]``.
+      values: One a layer, ``[batch, heads, Ls, head_dim]``.
       bias: float32 ``[batch, 1, 1, Ls]``: 0 at a token, very negative at padding.
     """
 
@@ -37,7 +47,8 @@ class Cache(NamedTuple):
     """Keys and values of the target tokens so far.
 
     Attributes:
-      keys, values: One a layer, ``[batch, heads, length, width, head_dim]``.
+      keys, values: One a layer, ``[batch, heads, length * width, head_dim]``: the
+        slots of a time side by side.
     """
 
     keys: tuple[Tensor, ...]
@@ -45,147 +56,156 @@ class Cache(NamedTuple):
 
 
 class CachedDecoder:
-    """Steps of a single model's decoder.
+    """Steps of a single model's decoder, with the weights of now.
+
+    Make it in the same function that takes the steps, before the loop: it casts and
+    joins the weights.
 
     Args:
-      model: A single model, not a stack.
+      model: A single model, not a stack; built.
+      length: Places of the ring; no hypothesis may become longer.
     """
 
-    def __init__(self, model: Transformer):
+    def __init__(self, model: Transformer, length: int):
         if model.stack is not None:
             raise ValueError(f"{model.name}: a stack of models cannot decode")
         self.model = model
-        self.layers = model.decoder_layers
+        self.length = length
+        dtype = model.compute_dtype
+        self._table = ops.cast(model.embedding.table, dtype)
+        self._softmax = ops.cast(_padded(model.softmax.kernel), dtype)
+        # [heads, length]: the bias of a token of so many steps ago.
+        self._bias = model.decoder_bias.between(length, 1)[0, :, :, 0]
 
     def read(self, source_ids: Tensor) -> Source:
         """Encodes int ``[batch, Ls]``, where 0 is padding."""
         is_token = ops.cast(ops.not_equal(source_ids, 0), "int32")
         encoded = self.model.encode(source_ids, is_token)
         projected = [
-            layer.cross_attention.project_memory(encoded) for layer in self.layers
+            layer.cross_attention.project_memory(encoded)
+            for layer in self.model.decoder_layers
         ]
         bias = ops.where(is_token[:, None, None, :] > 0, 0.0, MASKED)
         return Source(
-            tuple(keys for keys, _ in projected),
+            tuple(ops.swapaxes(keys, -1, -2) for keys, _ in projected),
             tuple(values for _, values in projected),
             bias,
         )
 
-    def empty_cache(self, batch: int, width: int, length: int) -> Cache:
-        """A cache for ``width`` hypotheses of up to ``length`` tokens."""
-        shape = self.model.shape
-        full = (batch, shape.heads, length, width, shape.head_dim)
-        dtype = self.model.compute_dtype
-        zeros = tuple(ops.zeros(full, dtype) for _ in self.layers)
-        return Cache(zeros, zeros)
-
     def step(
-        self, source: Source, cache: Cache, tokens: Tensor, slots: Tensor, step: Tensor
+        self, source: Source, cache: Cache, tokens: Tensor, slots: Tensor, time: Tensor
     ) -> tuple[Tensor, Cache]:
         """The distribution of the next token of every hypothesis.
 
         Args:
           source: Of `read`.
           cache: Of the steps so far.
-          tokens: int32 ``[batch, width]``, the newest token of each hypothesis; 0 at
-            the first step.
-          slots: int32 ``[batch, width, length]``: the slot that held each
-            hypothesis at every step so far, its own at this one.
-          step: int32 scalar, the number of this step, from 0.
+          tokens: int32 ``[batch, width]``, the newest token of each hypothesis; 0
+            when it has none.
+          slots: int32 ``[batch, width, length]``: for each place of the ring, the
+            slot that held the ancestor of a hypothesis then, -1 where there was
+            none, and its own at this time.
+          time: int32 scalar.
 
         Returns:
-          Logits float32 ``[batch, width, vocabulary]``, and the longer cache.
+          Logits float32 ``[batch, width, padded vocabulary]``: an id of the padding
+          has those of the id `COLUMNS` before it; and the longer cache.
         """
-        bias = self._self_bias(slots, step)
-        x = self.model.embedding(tokens)
+        bias = self._self_bias(slots, time)
+        place = time % self.length * slots.shape[1]
+        x = ops.take(self._table, tokens, axis=0)
         all_keys, all_values = [], []
-        for i, layer in enumerate(self.layers):
-            queries, keys, values = _fused(
-                layer.attention, layer.attention_norm(x), ("query", "key", "value")
+        for i, layer in enumerate(self.model.decoder_layers):
+            attention = layer.attention
+            queries, keys, values = attention._project(
+                layer.attention_norm(x), attention.query, attention.key, attention.value
             )
-            keys = _written(cache.keys[i], keys, step)
-            values = _written(cache.values[i], values, step)
-            x = x + _attended(layer.attention, queries, keys, values, bias)
-            (queries,) = _fused(layer.cross_attention, layer.cross_norm(x), ("query",))
-            x = x + _attended(
-                layer.cross_attention,
-                queries,
-                source.keys[i],
-                source.values[i],
-                source.bias,
-            )
+            keys = _written(cache.keys[i], keys, place)
+            values = _written(cache.values[i], values, place)
+            scores = ops.matmul(queries, ops.swapaxes(keys, -1, -2))
+            x = x + _mixed(attention, scores, bias, values)
+            attention = layer.cross_attention
+            (queries,) = attention._project(layer.cross_norm(x), attention.query)
+            scores = ops.matmul(queries, source.keys[i])
+            x = x + _mixed(attention, scores, source.bias, source.values[i])
             x = x + layer.feedforward(layer.feedforward_norm(x))
             all_keys.append(keys)
             all_values.append(values)
-        logits = self.model.softmax(self.model.decoder_norm(x))
+        logits = project(self.model.decoder_norm(x), self._softmax)
         cache = Cache(tuple(all_keys), tuple(all_values))
         return ops.cast(logits, "float32"), cache
 
-    def _self_bias(self, slots: Tensor, step: Tensor) -> Tensor:
+    def _self_bias(self, slots: Tensor, time: Tensor) -> Tensor:
         """float32 ``[batch, heads, width, length * width]``.
 
         The position bias where a slot holds an ancestor (or the hypothesis itself),
         very negative elsewhere.
         """
-        batch, width, length = slots.shape
-        by_distance = self.model.decoder_bias.between(length, 1)[0, :, :, 0]
-        positions = ops.arange(length, dtype="int32")
-        distance = ops.maximum(step - positions, 0)
-        bias = ops.take(by_distance, distance, axis=1)  # [heads, length]
+        width = slots.shape[1]
+        ago = (time - ops.arange(self.length, dtype="int32")) % self.length
+        bias = ops.take(self._bias, ago, axis=1)
         is_ancestor = ops.equal(
             slots[:, :, :, None], ops.arange(width, dtype="int32")
         )  # [batch, width, length, width]
-        is_ancestor = ops.logical_and(
-            is_ancestor, ops.less_equal(positions, step)[:, None]
-        )
-        bias = ops.where(
-            is_ancestor[:, None], bias[None, :, None, :, None], MASKED
-        )  # [batch, heads, width, length, width]
-        return ops.reshape(bias, (batch, -1, width, length * width))
+        bias = ops.where(is_ancestor[:, None], bias[None, :, None, :, None], MASKED)
+        return ops.reshape(bias, (-1, *bias.shape[1:3], self.length * width))
 
 
-def _fused(attention: Attention, x: Tensor, names: tuple[str, ...]) -> list[Tensor]:
-    """Projections of the same input in one product.
+def empty_source(model: Transformer, batch: int, length: int) -> Source:
+    """The shapes of `CachedDecoder.read`, all padding."""
+    shape, dtype = model.shape, model.compute_dtype
+    keys = ops.zeros((batch, shape.heads, shape.head_dim, length), dtype)
+    values = ops.zeros((batch, shape.heads, length, shape.head_dim), dtype)
+    return Source(
+        (keys,) * shape.dec_layers,
+        (values,) * shape.dec_layers,
+        ops.full((batch, 1, 1, length), MASKED, "float32"),
+    )
 
-    Args:
-      attention: Has them as attributes ``names``.
-      x: ``[batch, width, d]``.
 
-    Returns:
-      One ``[batch, heads, width, head_dim]`` a name.
+def empty_cache(model: Transformer, batch: int, width: int, length: int) -> Cache:
+    """A cache for ``width`` hypotheses a sentence, in rings of ``length`` places."""
+    shape = model.shape
+    full = (batch, shape.heads, length * width, shape.head_dim)
+    zeros = (ops.zeros(full, model.compute_dtype),) * shape.dec_layers
+    return Cache(zeros, zeros)
+
+
+def _padded(kernel: Tensor) -> Tensor:
+    """``[d, vocabulary]`` to a multiple of `COLUMNS` ids.
+
+    An id of the padding repeats the one above it in its column, so that it never
+    changes the maximum of a column.
     """
-    kernels = [getattr(attention, name).kernel for name in names]
-    kernel = ops.cast(ops.concatenate(kernels, axis=-1), attention.compute_dtype)
-    batch, width = x.shape[:2]
-    split = (batch, width, len(names), attention.heads, attention.head_dim)
-    projected = ops.reshape(project(x, kernel), split)
-    projected = ops.transpose(projected, (2, 0, 3, 1, 4))
-    return [projected[i] for i in range(len(names))]
+    vocabulary = kernel.shape[1]
+    rows = -(-vocabulary // COLUMNS)
+    ids = np.arange(rows * COLUMNS)
+    above = np.where(ids < vocabulary, ids, np.maximum(ids - COLUMNS, 0))
+    return ops.take(kernel, np.minimum(above, vocabulary - 1), axis=1)
 
 
-def _written(cache: Tensor, new: Tensor, step: Tensor) -> Tensor:
-    """``[batch, heads, length, width, head_dim]`` with ``new`` as its row ``step``."""
-    return ops.slice_update(cache, [0, 0, step, 0, 0], new[:, :, None])
+def _written(cache: Tensor, new: Tensor, place: Tensor) -> Tensor:
+    """The cache with ``new``, ``[batch, heads, width, head_dim]``, from a place on."""
+    return ops.slice_update(cache, [0, 0, place, 0], new)
 
 
-def _attended(
-    attention: Attention, queries: Tensor, keys: Tensor, values: Tensor, bias: Tensor
-) -> Tensor:
-    """Attention with queries, keys and values that are already projected.
+def _mixed(attention: Attention, scores: Tensor, bias: Tensor, values: Tensor):
+    """Values mixed by the softmax of scores and bias, projected to the stream.
 
     Args:
-      queries: ``[batch, heads, width, head_dim]``.
-      keys, values: ``[batch, heads, ..., head_dim]``, joined to one axis.
-      bias: float32, broadcast to ``[batch, heads, width, joined]``.
+      scores: ``[batch, heads, width, keys]``.
+      bias: float32, broadcast to the scores.
+      values: ``[batch, heads, keys, head_dim]``.
 
     Returns:
       ``[batch, width, d]``.
     """
-    batch, heads, width, head_dim = queries.shape
-    keys = ops.reshape(keys, (batch, heads, -1, head_dim))
-    values = ops.reshape(values, (batch, heads, -1, head_dim))
-    scores = ops.matmul(queries, ops.swapaxes(keys, -1, -2))
-    weights = ops.softmax(ops.cast(scores, "float32") + bias, axis=-1)
-    mixed = ops.matmul(ops.cast(weights, attention.compute_dtype), values)
-    merged = ops.reshape(ops.swapaxes(mixed, 1, 2), (batch, width, heads * head_dim))
+    scores = ops.cast(scores, "float32") + bias
+    weights = ops.exp(scores - ops.max(scores, axis=-1, keepdims=True))
+    total = ops.sum(weights, axis=-1, keepdims=True)
+    # Divided after the product, which has fewer numbers.
+    dtype = attention.compute_dtype
+    mixed = ops.matmul(ops.cast(weights, dtype), values) / ops.cast(total, dtype)
+    width, inner = scores.shape[2], attention.heads * attention.head_dim
+    merged = ops.reshape(ops.swapaxes(mixed, 1, 2), (-1, width, inner))
     return attention.output_projection(merged)

@@ -104,9 +104,14 @@ class SearchOptions:
             raise FieldError("top_p", f"got {self.top_p}, expected in (0, 1]")
 
     @property
+    def samples(self) -> bool:
+        """Whether this asks for samples rather than for the best."""
+        return self.temperature is not None
+
+    @property
     def width(self) -> int:
         """Hypotheses of a sentence that are extended side by side."""
-        return self.beams if self.temperature is None else self.nbest
+        return self.nbest if self.samples else self.beams
 
     def max_length(self, source_tokens: int) -> int:
         """Most target tokens, the end of sentence counted, for a source length.
