@@ -64,7 +64,10 @@ class Parts(beam.DoFn):
         number, entry = numbered
         workers = self._workers if isinstance(entry, TextInput) else 1
         try:
-            for part in parts(entry):
+            found = list(parts(entry))
+            if len(found) >= workers:
+                workers = 1  # there is enough for everybody
+            for part in found:
                 yield from (Part(number, part, i, workers) for i in range(workers))
         except UserError as error:
             yield pvalue.TaggedOutput("problems", str(error))
