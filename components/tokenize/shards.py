@@ -80,7 +80,7 @@ def make(job: Job, vocabulary: Vocabulary, config: Config) -> Shard:
         target_length=config.target_length,
         open_rows=config.open_rows,
     )
-    columns = _rows(source, target, plan, config)
+    columns = rows(source, target, plan, config)
     if job.split != TRAIN:
         columns |= _sentences(pairs, plan)
     dropped = np.flatnonzero(plan.rows < 0)
@@ -92,9 +92,10 @@ def make(job: Job, vocabulary: Vocabulary, config: Config) -> Shard:
     )
 
 
-def _rows(
+def rows(
     source: Side, target: Side, plan: packing.Plan, config: Config
 ) -> dict[str, Any]:
+    """The columns of packed rows, see `components.tokenize.packing`."""
     sides = (
         ("source", source, plan.source_starts, config.source_length),
         ("target", target, plan.target_starts, config.target_length),
