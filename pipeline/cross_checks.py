@@ -159,7 +159,7 @@ def _check_data(experiment: Experiment) -> None:
         if task not in known:
             raise FieldError(
                 f"ingest.text.{task}",
-                "missing; expected a section with source and target, the files of "
+                "missing; expected a section with source and target, or files, of "
                 f"this task{suggestion(task, known)}",
             )
 
