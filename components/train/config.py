@@ -30,6 +30,11 @@ class Config:
       learning_rate: Peak rate of the inverse-square-root schedule, relative to the
         root mean square of each weight (Adafactor).
       warmup_steps: Steps of linear warm-up to the peak.
+      momentum: Decay of Adafactor's running mean of updates; 0 in [M], .9 in [N].
+      dropout: Share of the residual branches, feed-forward activations and attention
+        weights that is dropped; .1 in [N] App. C.
+      label_smoothing: Share of the training targets spread over the vocabulary; .1
+        in [N] App. C. Test losses are never smoothed.
       average_decay: Decay of the running average of the weights that is evaluated
         and kept; 0 evaluates the weights themselves, as the papers do.
       evaluations: Evaluations on the learning curve up to the last tenth of the
@@ -59,6 +64,9 @@ class Config:
     micro_batch_tokens: int | None = None
     learning_rate: float = 0.1
     warmup_steps: int = 300
+    momentum: float = 0.0
+    dropout: float = 0.0
+    label_smoothing: float = 0.0
     average_decay: float = 0.0
     evaluations: int = 12
     final_evaluations: int = 4
@@ -91,10 +99,10 @@ class Config:
             _at_least("micro_batch_tokens", self.micro_batch_tokens, 1)
         if not self.learning_rate > 0:
             raise FieldError("learning_rate", f"got {self.learning_rate}, expected > 0")
-        if not 0 <= self.average_decay < 1:
-            raise FieldError(
-                "average_decay", f"got {self.average_decay}, expected 0 <= decay < 1"
-            )
+        for field in ("momentum", "dropout", "label_smoothing", "average_decay"):
+            value = getattr(self, field)
+            if not 0 <= value < 1:
+                raise FieldError(field, f"got {value}, expected 0 <= {field} < 1")
         for size in self.sizes:
             self._check_steps(self.steps_of(size))
 

@@ -14,6 +14,8 @@ from components.cross_entropy import Scorer, SentenceLosses, TestSet
 from components.train import telemetry
 from components.train.config import Config
 from components.train.sweep_data import micro_batches
+from models.nmt.dropout import Dropout, keep_all
+from models.nmt.dropout import dropout as make_dropout
 from models.nmt.optimizer import Adafactor, InverseSquareRoot
 from models.nmt.sizes import ParameterCount, Shape
 from models.nmt.transformer import Transformer
@@ -36,6 +38,7 @@ class Program:
         self.config = config
         self.strategy = strategies.build(config.strategy)
         self.stack = len(seeds)
+        self._first_seed = seeds[0]
         with self.strategy.scope():
             self.model = Transformer(shape, vocabulary_size, stack=self.stack)
             self.model.build()
@@ -43,6 +46,7 @@ class Program:
             self.optimizer = Adafactor(
                 InverseSquareRoot(config.learning_rate, config.warmup_steps),
                 stacked=True,
+                momentum=config.momentum,
             )
             self.optimizer.build(self.model.trainable_variables)
             self.average = _Average(self.model, config.average_decay)
@@ -150,7 +154,7 @@ class Program:
         tokens = context.all_reduce(tf.distribute.ReduceOp.SUM, tokens)
         parts = micro_batches(self.config, *share[2].shape[1:])
         if parts == 1:
-            losses, gradients = self._gradients(share, tokens)
+            losses, gradients = self._gradients(share, tokens, self._dropout(0))
         else:
             losses, gradients = self._accumulated(share, tokens, parts)
         self.optimizer.apply(gradients, self.model.trainable_variables)
@@ -158,19 +162,25 @@ class Program:
         return losses
 
     def _gradients(
-        self, rows: Sequence[tf.Tensor], tokens: tf.Tensor
+        self, rows: Sequence[tf.Tensor], tokens: tf.Tensor, dropout: Dropout
     ) -> tuple[tf.Tensor, list[tf.Tensor]]:
         """Losses and gradients of some rows, as parts of those of the whole batch.
 
         Args:
           rows: Four ``[stack, rows, length]``.
           tokens: Target tokens of the whole batch, ``[stack]``.
+          dropout: For one pass through the model.
         """
         source, source_segments, target, target_segments = rows
         mask = tf.cast(target_segments > 0, tf.float32)
         with tf.GradientTape() as tape:
             token_losses = self.model.token_losses(
-                source, source_segments, target, target_segments
+                source,
+                source_segments,
+                target,
+                target_segments,
+                dropout=dropout,
+                label_smoothing=self.config.label_smoothing,
             )
             nats = tf.reduce_sum(token_losses * mask, (1, 2))
             losses = nats / tf.maximum(tokens, 1.0)
@@ -190,10 +200,25 @@ class Program:
             first = part * count
             own = [field[:, first : first + count] for field in rows]
             own = [tf.ensure_shape(f, (f.shape[0], count, f.shape[2])) for f in own]
-            more_losses, more = self._gradients(own, tokens)
+            more_losses, more = self._gradients(own, tokens, self._dropout(part))
             losses += more_losses
             gradients = [a + b for a, b in zip(gradients, more, strict=True)]
         return losses, gradients
+
+    def _dropout(self, part: tf.Tensor | int) -> Dropout:
+        """Dropout for one part of one step on this replica.
+
+        Its masks are a function of the seed of the stack's first trial, the step,
+        the replica and the part: a run that resumes draws the same.
+        """
+        if not self.config.dropout:
+            return keep_all
+        replica = tf.distribute.get_replica_context().replica_id_in_sync_group
+        seed = tf.constant(self._first_seed, tf.int32)
+        for number in (self.optimizer.iterations, replica, part):
+            # Distinct for distinct numbers; int32 wraps around.
+            seed = seed * 1_000_003 + tf.cast(number, tf.int32)
+        return make_dropout(self.config.dropout, seed)
 
     def _share(self, batch: Sequence[tf.Tensor]) -> list[tf.Tensor]:
         replicas = self.strategy.num_replicas_in_sync

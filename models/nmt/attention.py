@@ -1,10 +1,11 @@
-"""Multi-head attention over packed rows, T5 style: no biases, no 1/sqrt(d)."""
+"""Multi-head attention over packed rows."""
 
 from __future__ import annotations
 
 import keras
 from keras import ops
 
+from models.nmt.dropout import Dropout, keep_all
 from models.nmt.projection import Projection, project_together
 from models.nmt.sizes import Shape
 
@@ -38,8 +39,9 @@ def segment_mask(query_segments, key_segments, *, causal: bool = False):
 class Attention(keras.layers.Layer):
     """Multi-head attention.
 
-    Scores are not divided by sqrt(head_dim): the initialisation of the query
-    projection absorbs it (Mesh TensorFlow's and T5's convention).
+    In the T5 block there are no biases and scores are not divided by
+    sqrt(head_dim): the initialisation of the query projection absorbs it (Mesh
+    TensorFlow's convention). The block of Vaswani et al. (2017) has and does both.
 
     Args:
       shape: The model's shape.
@@ -51,23 +53,30 @@ class Attention(keras.layers.Layer):
         self.heads, self.head_dim = shape.heads, shape.head_dim
         self.lead = lead
         d, inner = shape.d_model, shape.heads * shape.head_dim
-        query_stddev = (d * shape.head_dim) ** -0.5
-        self.query = Projection(lead, d, inner, query_stddev, name="query")
-        self.key = Projection(lead, d, inner, d**-0.5, name="key")
-        self.value = Projection(lead, d, inner, d**-0.5, name="value")
-        self.output_projection = Projection(lead, inner, d, inner**-0.5, name="output")
+        biased = shape.block == "vaswani"
+        self.scale = shape.head_dim**-0.5 if biased else None
+        query_stddev = d**-0.5 if biased else (d * shape.head_dim) ** -0.5
+
+        def projection(inputs: int, outputs: int, stddev: float, name: str):
+            return Projection(lead, inputs, outputs, stddev, biased=biased, name=name)
+
+        self.query = projection(d, inner, query_stddev, "query")
+        self.key = projection(d, inner, d**-0.5, "key")
+        self.value = projection(d, inner, d**-0.5, "value")
+        self.output_projection = projection(inner, d, inner**-0.5, "output")
 
     def build(self, input_shape=None) -> None:
         for layer in (self.query, self.key, self.value, self.output_projection):
             layer.build()
 
-    def call(self, x, bias, memory=None):
+    def call(self, x, bias, memory=None, dropout: Dropout = keep_all):
         """Attends from ``x`` to ``memory``.
 
         Args:
           x: ``[*lead, batch, Lq, d]``.
           bias: Added to the scores, broadcast to ``[*lead, batch, heads, Lq, Lk]``.
           memory: ``[*lead, batch, Lk, d]``; by default ``x``: self-attention.
+          dropout: Applied to the attention weights.
 
         Returns:
           ``[*lead, batch, Lq, d]``.
@@ -77,7 +86,7 @@ class Attention(keras.layers.Layer):
         else:
             (queries,) = self._project(x, self.query)
             keys, values = self.project_memory(memory)
-        return self._mix(queries, keys, values, bias)
+        return self._mix(queries, keys, values, bias, dropout)
 
     def project_memory(self, memory):
         """Keys and values, each ``[*lead, batch, heads, Lk, head_dim]``."""
@@ -86,13 +95,16 @@ class Attention(keras.layers.Layer):
     def attend(self, x, keys, values, bias):
         """Attention from ``x`` to keys and values that are already projected."""
         (queries,) = self._project(x, self.query)
-        return self._mix(queries, keys, values, bias)
+        return self._mix(queries, keys, values, bias, keep_all)
 
-    def _mix(self, queries, keys, values, bias):
+    def _mix(self, queries, keys, values, bias, dropout: Dropout):
+        if self.scale is not None:
+            queries = queries * self.scale
         scores = ops.matmul(queries, ops.swapaxes(keys, -1, -2))
         # Keras casts a layer's inputs, the bias too; the softmax stays in float32.
         scores = ops.cast(scores, "float32") + ops.cast(bias, "float32")
-        weights = ops.cast(ops.softmax(scores, axis=-1), self.compute_dtype)
+        weights = ops.softmax(scores, axis=-1)
+        weights = ops.cast(dropout(weights), self.compute_dtype)
         mixed = ops.swapaxes(ops.matmul(weights, values), -2, -3)
         middle = ops.shape(mixed)[len(self.lead) : -2]
         merged = ops.reshape(mixed, (*self.lead, *middle, self.heads * self.head_dim))

@@ -1,4 +1,4 @@
-"""The gated feed-forward block of T5 1.1 (Shazeer 2020)."""
+"""The feed-forward blocks of the two families."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ import math
 import keras
 from keras import ops
 
+from models.nmt.dropout import Dropout, keep_all
 from models.nmt.projection import Projection, project_together
 from models.nmt.sizes import Shape
 
 
 class FeedForward(keras.layers.Layer):
-    """``wo(gelu(gate(x)) * up(x))``: three matrices of d x ff, no biases."""
+    """``down(gelu(gate(x)) * up(x))``: three matrices of d x ff, no biases (T5 1.1,
+    Shazeer 2020)."""
 
     def __init__(self, shape: Shape, lead: tuple[int, ...], **kwargs):
         super().__init__(**kwargs)
@@ -25,10 +27,28 @@ class FeedForward(keras.layers.Layer):
         for layer in (self.gate, self.up, self.down):
             layer.build()
 
-    def call(self, x):
+    def call(self, x, dropout: Dropout = keep_all):
         """``[*lead, batch, length, d]``, same shape out."""
         gate, up = ops.split(project_together(x, (self.gate, self.up)), 2, axis=-1)
-        return self.down(gelu(gate) * up)
+        return self.down(dropout(gelu(gate) * up))
+
+
+class ReluFeedForward(keras.layers.Layer):
+    """``down(relu(up(x)))`` with biases ([N] App. C, Vaswani et al. 2017)."""
+
+    def __init__(self, shape: Shape, lead: tuple[int, ...], **kwargs):
+        super().__init__(**kwargs)
+        d, ff = shape.d_model, shape.ff
+        self.up = Projection(lead, d, ff, d**-0.5, biased=True, name="up")
+        self.down = Projection(lead, ff, d, ff**-0.5, biased=True, name="down")
+
+    def build(self, input_shape=None) -> None:
+        for layer in (self.up, self.down):
+            layer.build()
+
+    def call(self, x, dropout: Dropout = keep_all):
+        """``[*lead, batch, length, d]``, same shape out."""
+        return self.down(dropout(ops.relu(self.up(x))))
 
 
 def gelu(x):

@@ -7,12 +7,14 @@ import math
 from keras import ops
 
 
-def token_cross_entropy(logits, target_ids):
+def token_cross_entropy(logits, target_ids, label_smoothing: float = 0.0):
     """``-ln softmax(logits)[target]``, in float32.
 
     Args:
       logits: ``[..., length, vocabulary]``.
       target_ids: int ``[..., length]``.
+      label_smoothing: Share of the target distribution that is spread evenly over
+        the vocabulary (Szegedy et al. 2016; [N] App. C). For training only.
 
     Returns:
       float32 ``[..., length]``, nats; padding positions are not masked.
@@ -22,10 +24,14 @@ def token_cross_entropy(logits, target_ids):
     shifted = logits - top
     normaliser = ops.log(ops.sum(ops.exp(shifted), axis=-1))
     chosen = ops.take_along_axis(shifted, ops.expand_dims(target_ids, -1), axis=-1)
-    return normaliser - ops.squeeze(chosen, -1)
+    nats = normaliser - ops.squeeze(chosen, -1)
+    if label_smoothing:
+        nats += label_smoothing * ops.squeeze(chosen, -1)
+        nats -= label_smoothing * ops.mean(shifted, axis=-1)
+    return nats
 
 
-def projected_cross_entropy(x, kernel, target_ids):
+def projected_cross_entropy(x, kernel, target_ids, label_smoothing: float = 0.0):
     """`token_cross_entropy` of ``x @ kernel``, with a gradient of its own.
 
     With tiny models most of a step goes into passes over the logits, which are far
@@ -38,6 +44,7 @@ def projected_cross_entropy(x, kernel, target_ids):
       x: ``[*lead, batch, length, d]``, the decoder's normed output.
       kernel: ``[*lead, d, vocabulary]`` in the same dtype.
       target_ids: int ``[*lead, batch, length]``.
+      label_smoothing: As in `token_cross_entropy`.
 
     Returns:
       float32 ``[*lead, batch, length]``, nats.
@@ -48,21 +55,40 @@ def projected_cross_entropy(x, kernel, target_ids):
     rows = ops.reshape(x, (stack, -1, d))
     targets = ops.reshape(target_ids, (stack, -1))
     losses = _rows_cross_entropy(rows, flat_kernel, targets)
+    if label_smoothing:
+        # Smoothing adds the target's logit and takes away the mean of all of them:
+        # the product with the mean column.
+        even = ops.mean(flat_kernel, axis=-1, keepdims=True)
+        excess = _columns(flat_kernel, targets) - ops.swapaxes(even, -1, -2)
+        excess = ops.cast(rows, "float32") * ops.cast(excess, "float32")
+        losses += label_smoothing * ops.sum(excess, axis=-1)
     return ops.reshape(losses, ops.shape(target_ids))
+
+
+def _columns(kernel, targets):
+    """The column of each target, ``[stack, rows, d]``."""
+    stack, d, vocabulary = kernel.shape
+    by_target = ops.reshape(ops.swapaxes(kernel, -1, -2), (-1, d))
+    wanted = ops.take(by_target, _cells(targets, vocabulary), axis=0)
+    return ops.reshape(wanted, (stack, -1, d))
+
+
+def _cells(targets, vocabulary: int):
+    """Rows of the targets in the joined tables of a stack, ``[stack * rows]``."""
+    first = ops.arange(targets.shape[0], dtype=targets.dtype) * vocabulary
+    return ops.reshape(targets + ops.expand_dims(first, -1), (-1,))
 
 
 def _rows_cross_entropy(rows, kernel, targets):
     """``[stack, rows, d]``, ``[stack, d, v]``, ``[stack, rows]`` -> nats."""
     stack, d, vocabulary = kernel.shape
-    first = ops.arange(stack, dtype=targets.dtype) * vocabulary
-    cells = ops.reshape(targets + ops.expand_dims(first, -1), (-1,))
+    cells = _cells(targets, vocabulary)
 
     @ops.custom_gradient
     def cross_entropy(rows, kernel):
         dtype = rows.dtype
         logits = ops.cast(ops.matmul(rows, kernel), "float32")
-        by_target = ops.reshape(ops.swapaxes(kernel, -1, -2), (-1, d))
-        wanted = ops.reshape(ops.take(by_target, cells, axis=0), ops.shape(rows))
+        wanted = _columns(kernel, targets)
         top = ops.max(logits, axis=-1, keepdims=True)
         exponentials = ops.exp(logits - top)
         total = ops.sum(exponentials, axis=-1, keepdims=True)

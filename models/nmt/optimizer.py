@@ -43,6 +43,8 @@ class Adafactor(keras.optimizers.Optimizer):
       epsilon_1: Added to squared gradients.
       epsilon_2: Smallest root mean square of a weight.
       clip_threshold: Root mean square above which an update is scaled down.
+      momentum: Decay of a running mean of the updates that is applied in their place
+        ([N] App. C: .9); 0 keeps none.
     """
 
     def __init__(
@@ -54,6 +56,7 @@ class Adafactor(keras.optimizers.Optimizer):
         epsilon_1: float = 1e-30,
         epsilon_2: float = 1e-3,
         clip_threshold: float = 1.0,
+        momentum: float = 0.0,
         name: str = "adafactor",
         **kwargs,
     ):
@@ -63,12 +66,13 @@ class Adafactor(keras.optimizers.Optimizer):
         self.epsilon_1 = epsilon_1
         self.epsilon_2 = epsilon_2
         self.clip_threshold = clip_threshold
+        self.momentum = momentum
 
     def build(self, variables) -> None:
         if self.built:
             return
         super().build(variables)
-        self._rows, self._columns = [], []
+        self._rows, self._columns, self._means = [], [], []
         for variable in variables:
             shape = tuple(variable.shape)
             if self._is_factored(shape):
@@ -77,6 +81,8 @@ class Adafactor(keras.optimizers.Optimizer):
                 rows, columns = shape, (1,)
             self._rows.append(self._slot(variable, rows, "row_moment"))
             self._columns.append(self._slot(variable, columns, "column_moment"))
+            if self.momentum:
+                self._means.append(self._slot(variable, shape, "mean_update"))
 
     def update_step(self, gradient, variable, learning_rate) -> None:
         """One Adafactor update of one variable (algorithm 4 of the paper)."""
@@ -104,7 +110,12 @@ class Adafactor(keras.optimizers.Optimizer):
         rate = ops.cast(learning_rate, "float32") * ops.maximum(
             self.epsilon_2, self._rms(ops.cast(variable, "float32"))
         )
-        self.assign_sub(variable, ops.cast(rate * update, variable.dtype))
+        update = rate * update
+        if self.momentum:
+            mean = self._means[index]
+            update = _average(mean, update, self.momentum)
+            self.assign(mean, update)
+        self.assign_sub(variable, ops.cast(update, variable.dtype))
 
     def gradient_norms(self) -> np.ndarray:
         """Root of the running mean of each model's squared gradient norm.
@@ -139,6 +150,7 @@ class Adafactor(keras.optimizers.Optimizer):
             "epsilon_1": self.epsilon_1,
             "epsilon_2": self.epsilon_2,
             "clip_threshold": self.clip_threshold,
+            "momentum": self.momentum,
         }
 
 

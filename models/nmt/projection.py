@@ -1,4 +1,4 @@
-"""Bias-free projections and scale-only norms, for one model or a stack of them."""
+"""Projections and norms, for one model or a stack of them."""
 
 from __future__ import annotations
 
@@ -21,29 +21,45 @@ def project(x, kernel):
 
 
 class Projection(keras.layers.Layer):
-    """A matrix and nothing else.
+    """A matrix, and a bias where asked for.
 
     Args:
       lead: ``()`` or ``(stack,)``.
       inputs, outputs: Width of the input and of the output.
       stddev: Standard deviation that `Transformer.initialise` draws with.
+      biased: Whether a bias is added; it starts at 0.
     """
 
     def __init__(
-        self, lead: tuple[int, ...], inputs: int, outputs: int, stddev: float, **kwargs
+        self,
+        lead: tuple[int, ...],
+        inputs: int,
+        outputs: int,
+        stddev: float,
+        *,
+        biased: bool = False,
+        **kwargs,
     ):
         super().__init__(**kwargs)
+        self.lead = lead
         self.kernel_shape = (*lead, inputs, outputs)
         self.stddev = stddev
+        self.biased = biased
 
     def build(self, input_shape=None) -> None:
         self.kernel = self.add_weight(
             name="kernel", shape=self.kernel_shape, initializer="zeros"
         )
+        if self.biased:
+            self.bias = self.add_weight(
+                name="bias",
+                shape=(*self.lead, self.kernel_shape[-1]),
+                initializer="zeros",
+            )
 
     def call(self, x):
         """``[*lead, ..., inputs] -> [*lead, ..., outputs]``."""
-        return project(x, ops.cast(self.kernel, self.compute_dtype))
+        return project_together(x, [self])
 
 
 def project_together(x, projections: Sequence[Projection]):
@@ -52,11 +68,24 @@ def project_together(x, projections: Sequence[Projection]):
     Wide products run nearer to the machine's peak than narrow ones, and with small
     models there are fewer operations to launch.
     """
-    if len(projections) == 1:
-        return projections[0](x)
+    first = projections[0]
     kernels = [projection.kernel for projection in projections]
-    dtype = projections[0].compute_dtype
-    return project(x, ops.cast(ops.concatenate(kernels, axis=-1), dtype))
+    product = project(x, ops.cast(_side_by_side(kernels), first.compute_dtype))
+    if not first.biased:
+        return product
+    biases = _side_by_side([projection.bias for projection in projections])
+    biases = ops.cast(biases, first.compute_dtype)
+    return product + along_last_axis(biases, first.lead, product)
+
+
+def along_last_axis(vector, lead: tuple[int, ...], x):
+    """``[*lead, width]``, shaped so that it broadcasts over ``[*lead, ..., width]``."""
+    middle = (1,) * (len(x.shape) - len(lead) - 1)
+    return ops.reshape(vector, (*lead, *middle, vector.shape[-1]))
+
+
+def _side_by_side(parts):
+    return parts[0] if len(parts) == 1 else ops.concatenate(parts, axis=-1)
 
 
 class RMSNorm(keras.layers.Layer):
@@ -76,9 +105,27 @@ class RMSNorm(keras.layers.Layer):
         )
 
     def call(self, x):
-        """``[*lead, batch, length, width]``, same shape out."""
+        """``[*lead, ..., width]``, same shape out."""
         x32 = ops.cast(x, "float32")
         mean_square = ops.mean(ops.square(x32), axis=-1, keepdims=True)
         normed = ops.cast(x32 * ops.rsqrt(mean_square + 1e-6), self.compute_dtype)
-        scale = ops.reshape(self.scale, (*self.lead, 1, 1, self.width))
-        return normed * ops.cast(scale, self.compute_dtype)
+        return normed * along_last_axis(
+            ops.cast(self.scale, self.compute_dtype), self.lead, x
+        )
+
+
+class LayerNorm(RMSNorm):
+    """Layer norm with scale and shift (Ba et al. 2016); moments in float32."""
+
+    def build(self, input_shape=None) -> None:
+        super().build()
+        self.shift = self.add_weight(
+            name="shift", shape=(*self.lead, self.width), initializer="zeros"
+        )
+
+    def call(self, x):
+        """``[*lead, ..., width]``, same shape out."""
+        x32 = ops.cast(x, "float32")
+        centred = x32 - ops.mean(x32, axis=-1, keepdims=True)
+        shift = ops.cast(self.shift, self.compute_dtype)
+        return super().call(centred) + along_last_axis(shift, self.lead, x)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import re
+from typing import Literal
 
 from models.errors import UserError
 
@@ -26,6 +28,10 @@ class Shape:
       heads: Attention heads.
       head_dim: Width of one head.
       ff: Width of the feed-forward layers.
+      block: ``t5``, the layers of [M]: gated feed-forward, scale-only norms, a bias
+        for relative positions, no other bias, one input table. ``vaswani``, those of
+        [N]: ReLU feed-forward, layer norms, biases everywhere, sinusoids for
+        positions, an input table for each side, clipped logits.
     """
 
     name: str
@@ -35,6 +41,12 @@ class Shape:
     heads: int
     head_dim: int
     ff: int
+    block: Literal["t5", "vaswani"] = "t5"
+
+    @property
+    def logit_clip(self) -> float | None:
+        """Bound of the logits ([N] App. C), part of the model."""
+        return 10.0 if self.block == "vaswani" else None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,7 +56,7 @@ class ParameterCount:
     Attributes:
       n_enc: Encoder layers, the final norm and position bias of the encoder.
       n_dec: The same of the decoder.
-      n_embedding: Input table and softmax table.
+      n_embedding: Input tables and softmax table.
     """
 
     n_enc: int
@@ -65,20 +77,29 @@ class ParameterCount:
 def count_parameters(shape: Shape, vocabulary_size: int) -> ParameterCount:
     """Counts what `models.nmt.transformer.Transformer` allocates.
 
-    Per layer: four projections of d x (heads * head_dim) an attention, three of
-    d x ff a gated feed-forward block, one scale vector a norm (two norms in an
-    encoder layer, three in a decoder layer); once a side: a final norm and 32
-    position-bias buckets a head (METHOD: N for d = heads * head_dim is
+    Of the T5 block, per layer: four projections of d x (heads * head_dim) an
+    attention, three of d x ff a feed-forward block, one scale vector a norm (two
+    norms in an encoder layer, three in a decoder layer); once a side: a final norm
+    and 32 position-bias buckets a head (METHOD: N for d = heads * head_dim is
     ``L_e (4 d^2 + 3 d ff + 2 d) + L_d (8 d^2 + 3 d ff + 3 d) + 2 d + 64 heads``).
+    Of the block of Vaswani et al. (2017): two projections of d x ff, a bias for every
+    projection, scale and shift for every norm, and no position bias. With these, all
+    entries of [N] tables 1-3 and 5 come out to their rounding; without the biases of
+    attention, or without those of the feed-forward layer, some do not.
     """
-    d = shape.d_model
-    attention = 4 * d * shape.heads * shape.head_dim
-    feed_forward = 3 * d * shape.ff
-    once = d + RELATIVE_BUCKETS * shape.heads
+    d, inner, ff = shape.d_model, shape.heads * shape.head_dim, shape.ff
+    if shape.block == "vaswani":
+        attention = 4 * d * inner + 3 * inner + d
+        feed_forward = 2 * d * ff + ff + d
+        norm, once, tables = 2 * d, 2 * d, 3
+    else:
+        attention = 4 * d * inner
+        feed_forward = 3 * d * ff
+        norm, once, tables = d, d + RELATIVE_BUCKETS * shape.heads, 2
     return ParameterCount(
-        n_enc=shape.enc_layers * (attention + feed_forward + 2 * d) + once,
-        n_dec=shape.dec_layers * (2 * attention + feed_forward + 3 * d) + once,
-        n_embedding=2 * vocabulary_size * d,
+        n_enc=shape.enc_layers * (attention + feed_forward + 2 * norm) + once,
+        n_dec=shape.dec_layers * (2 * attention + feed_forward + 3 * norm) + once,
+        n_embedding=tables * vocabulary_size * d,
     )
 
 
@@ -122,11 +143,46 @@ LADDER = (
 
 SHAPES = {shape.name: shape for shape in LADDER + PAPER}
 
+# Sizes by rule: `6L2L` is a model of [N], `6L2L@15k` the rung 15k at other depths.
+_DEPTHS = re.compile(
+    r"(?P<enc>[1-9]\d?)L(?P<dec>[1-9]\d?)L"
+    r"(?:@(?P<base>\w+)|(?:-d(?P<d>\d+))?(?:-ff(?P<ff>\d+))?(?:-h(?P<heads>\d+))?)"
+)
+
 
 def get_shape(name: str) -> Shape:
-    """The shape of that name. Raises ``UserError`` with what it may have meant."""
+    """The shape of a name.
+
+    * ``15k``, ``127M``: a rung of the ladder, a size of [M].
+    * ``6L28L``: a model of [N] with 6 encoder and 28 decoder layers, d 1024,
+      ff 8192, 16 heads (tables 1-3, 5); ``-d``, ``-ff`` and ``-h`` change the width,
+      that of the feed-forward layer and the number of heads (table 6):
+      ``12L12L-d1536-ff6144``.
+    * ``6L2L@15k``: the rung 15k with other depths, for the bivariate law on a laptop.
+
+    Raises:
+      UserError: No such size; says which may have been meant.
+    """
     if name in SHAPES:
         return SHAPES[name]
+    if found := _DEPTHS.fullmatch(name):
+        return _by_rule(name, found)
     close = difflib.get_close_matches(name, SHAPES, n=1)
     hint = f"; did you mean {close[0]}?" if close else ""
-    raise UserError(f"unknown size {name!r}{hint} (sizes: {', '.join(SHAPES)})")
+    raise UserError(
+        f"unknown size {name!r}{hint} (sizes: {', '.join(SHAPES)}; "
+        "or depths, as in 6L28L, 6L6L-d768-ff3072-h12, 2L4L@15k)"
+    )
+
+
+def _by_rule(name: str, found: re.Match[str]) -> Shape:
+    enc, dec = int(found["enc"]), int(found["dec"])
+    if found["base"] is not None:
+        base = get_shape(found["base"])
+        return dataclasses.replace(base, name=name, enc_layers=enc, dec_layers=dec)
+    d = int(found["d"] or 1024)
+    heads = int(found["heads"] or 16)
+    ff = int(found["ff"] or 8192)
+    if d < heads:
+        raise UserError(f"size {name!r}: {heads} heads do not fit into a width of {d}")
+    return Shape(name, enc, dec, d, heads, d // heads, ff, "vaswani")

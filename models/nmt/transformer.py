@@ -1,4 +1,7 @@
-"""The translation model: a pre-LN encoder-decoder Transformer, T5-1.1 shaped.
+"""The translation model: a pre-LN encoder-decoder Transformer.
+
+It expresses both families of the papers: the T5-1.1-shaped block of [M], and the
+block of [N] (`Shape.block`), at independent depths of encoder and decoder.
 
 One object is either a single model or a **stack** of independent models of one
 shape that train side by side as one program. In a stack every weight and every
@@ -17,10 +20,17 @@ import keras
 import numpy as np
 from keras import ops
 
-from models.nmt.attention import Attention, segment_mask
-from models.nmt.feedforward import FeedForward
-from models.nmt.loss import projected_cross_entropy
-from models.nmt.projection import Projection, RMSNorm
+from models.nmt.attention import segment_mask
+from models.nmt.dropout import Dropout, keep_all
+from models.nmt.layers import (
+    DecoderLayer,
+    Embedding,
+    EncoderLayer,
+    make_norm,
+    sinusoids,
+)
+from models.nmt.loss import projected_cross_entropy, token_cross_entropy
+from models.nmt.projection import Projection
 from models.nmt.relative_bias import RelativeBias
 from models.nmt.sizes import ParameterCount, Shape
 
@@ -42,83 +52,21 @@ def shift_right(target_ids, target_segments):
     return ops.where(same, previous(target_ids), 0)
 
 
-class Embedding(keras.layers.Layer):
-    """The input table, shared by source and target; unit variance as in T5."""
+def positions_of(segments):
+    """Position of each token in its sentence, int ``[*lead, batch, length]``.
 
-    def __init__(self, lead: tuple[int, ...], vocabulary_size: int, d: int, **kwargs):
-        super().__init__(**kwargs)
-        self.lead = lead
-        self.vocabulary_size = vocabulary_size
-        self.d = d
-        self.stddev = 1.0
-
-    def build(self, input_shape=None) -> None:
-        self.table = self.add_weight(
-            name="table",
-            shape=(*self.lead, self.vocabulary_size, self.d),
-            initializer="zeros",
-        )
-
-    def call(self, ids):
-        """int ``[*lead, batch, length]`` -> ``[*lead, batch, length, d]``."""
-        if self.lead:
-            first = ops.arange(self.lead[0], dtype=ids.dtype) * self.vocabulary_size
-            ids = ids + ops.reshape(first, (-1, 1, 1))
-        # The reshape joins the tables of a stack; for a single model it still
-        # matters: the gradient through it is dense, as Adafactor needs it.
-        table = ops.reshape(ops.cast(self.table, self.compute_dtype), (-1, self.d))
-        return ops.take(table, ids, axis=0)
-
-
-class EncoderLayer(keras.layers.Layer):
-    """``x + attention(norm(x))``, then ``x + feed_forward(norm(x))``."""
-
-    def __init__(self, shape: Shape, lead: tuple[int, ...], **kwargs):
-        super().__init__(**kwargs)
-        self.attention_norm = RMSNorm(lead, shape.d_model, name="attention_norm")
-        self.attention = Attention(shape, lead, name="attention")
-        self.feedforward_norm = RMSNorm(lead, shape.d_model, name="feedforward_norm")
-        self.feedforward = FeedForward(shape, lead, name="feedforward")
-
-    def build(self, input_shape=None) -> None:
-        for layer in self._layers:
-            layer.build()
-
-    def call(self, x, bias):
-        """``x``: ``[*lead, batch, length, d]``; ``bias`` as in `Attention`."""
-        x = x + self.attention(self.attention_norm(x), bias)
-        return x + self.feedforward(self.feedforward_norm(x))
-
-
-class DecoderLayer(keras.layers.Layer):
-    """Self-attention, attention to the encoder, feed-forward; each pre-normed."""
-
-    def __init__(self, shape: Shape, lead: tuple[int, ...], **kwargs):
-        super().__init__(**kwargs)
-        self.attention_norm = RMSNorm(lead, shape.d_model, name="attention_norm")
-        self.attention = Attention(shape, lead, name="attention")
-        self.cross_norm = RMSNorm(lead, shape.d_model, name="cross_norm")
-        self.cross_attention = Attention(shape, lead, name="cross_attention")
-        self.feedforward_norm = RMSNorm(lead, shape.d_model, name="feedforward_norm")
-        self.feedforward = FeedForward(shape, lead, name="feedforward")
-
-    def build(self, input_shape=None) -> None:
-        for layer in self._layers:
-            layer.build()
-
-    def call(self, x, bias, encoded, cross_bias):
-        """``x``: ``[*lead, batch, Lt, d]``, ``encoded``: ``[*lead, batch, Ls, d]``."""
-        x = x + self.attention(self.attention_norm(x), bias)
-        x = x + self.cross_attention(self.cross_norm(x), cross_bias, encoded)
-        return x + self.feedforward(self.feedforward_norm(x))
+    Example: segments ``[1 1 1 2 2]`` have positions ``[0 1 2 0 1]``.
+    """
+    same = ops.equal(ops.expand_dims(segments, -1), ops.expand_dims(segments, -2))
+    return ops.sum(ops.cast(ops.tril(same), "int32"), axis=-1) - 1
 
 
 class Transformer(keras.Model):
     """Encoder-decoder Transformer with independent depths.
 
     Args:
-      shape: Depths and widths.
-      vocabulary_size: Rows of the two tables.
+      shape: Block, depths and widths.
+      vocabulary_size: Rows of the tables.
       stack: ``None`` for one model, or the number of models in a stack.
     """
 
@@ -138,30 +86,23 @@ class Transformer(keras.Model):
         lead = () if stack is None else (stack,)
         d = shape.d_model
         self.embedding = Embedding(lead, vocabulary_size, d, name="embedding")
-        self.encoder_bias = RelativeBias(
-            shape.heads,
-            bidirectional=True,
-            lead=lead,
-            stddev=d**-0.5,
-            name="encoder_bias",
-        )
+        self.target_embedding = None
+        if shape.block == "vaswani":
+            self.target_embedding = Embedding(
+                lead, vocabulary_size, d, name="target_embedding"
+            )
+        self.encoder_bias = _position_bias(shape, lead, "encoder_bias")
         self.encoder_layers = [
             EncoderLayer(shape, lead, name=f"encoder_{i}")
             for i in range(shape.enc_layers)
         ]
-        self.encoder_norm = RMSNorm(lead, d, name="encoder_norm")
-        self.decoder_bias = RelativeBias(
-            shape.heads,
-            bidirectional=False,
-            lead=lead,
-            stddev=d**-0.5,
-            name="decoder_bias",
-        )
+        self.encoder_norm = make_norm(shape, lead, "encoder_norm")
+        self.decoder_bias = _position_bias(shape, lead, "decoder_bias")
         self.decoder_layers = [
             DecoderLayer(shape, lead, name=f"decoder_{i}")
             for i in range(shape.dec_layers)
         ]
-        self.decoder_norm = RMSNorm(lead, d, name="decoder_norm")
+        self.decoder_norm = make_norm(shape, lead, "decoder_norm")
         self.softmax = Projection(lead, d, vocabulary_size, d**-0.5, name="softmax")
 
     def build(self, input_shape=None) -> None:
@@ -170,7 +111,7 @@ class Transformer(keras.Model):
         self.built = True
 
     def initialise(self, seeds: Sequence[int]) -> None:
-        """Draws every weight; the norms stay at 1.
+        """Draws every matrix; scales stay at 1, biases at 0.
 
         The values depend on the seed and on the name of the weight alone, not on
         the backend or on which other models are in the stack.
@@ -182,7 +123,7 @@ class Transformer(keras.Model):
             stddev = getattr(layer, "stddev", None)
             if stddev is None:
                 continue
-            (weight,) = layer.trainable_variables
+            weight = layer.trainable_variables[0]  # the matrix; a bias comes after it
             one = weight.shape if self.stack is None else weight.shape[1:]
             salt = zlib.crc32(weight.path.encode())
             values = [
@@ -190,17 +131,6 @@ class Transformer(keras.Model):
                 for seed in seeds
             ]
             weight.assign(values[0] if self.stack is None else np.stack(values))
-
-    def encode(self, source_ids, source_segments):
-        """int ``[*lead, batch, Ls]`` twice -> ``[*lead, batch, Ls, d]``."""
-        length = source_ids.shape[-1]
-        bias = self.encoder_bias.between(length, length) + segment_mask(
-            source_segments, source_segments
-        )
-        x = self.embedding(source_ids)
-        for layer in self.encoder_layers:
-            x = layer(x, bias)
-        return self.encoder_norm(x)
 
     def call(self, source_ids, source_segments, target_ids, target_segments):
         """Teacher forcing over packed rows.
@@ -214,46 +144,105 @@ class Transformer(keras.Model):
           Logits ``[*lead, batch, Lt, vocabulary]``.
         """
         fields = (source_ids, source_segments, target_ids, target_segments)
-        return self.softmax(self.decode(*fields))
+        return self.project(self.decode(*fields))
 
-    def token_losses(self, source_ids, source_segments, target_ids, target_segments):
+    def token_losses(
+        self,
+        source_ids,
+        source_segments,
+        target_ids,
+        target_segments,
+        dropout: Dropout = keep_all,
+        label_smoothing: float = 0.0,
+    ):
         """Nats of each target token, float32 ``[*lead, batch, Lt]``.
 
-        The arguments are those of `call`. The same as the cross-entropy of the
-        logits, and about twice as fast to differentiate.
+        The first four arguments are those of `call`; the other two are for training.
+        The same as the cross-entropy of the logits, and faster to differentiate.
         """
         fields = (source_ids, source_segments, target_ids, target_segments)
-        x = self.decode(*fields)
+        x = self.decode(*fields, dropout=dropout)
+        if self.shape.logit_clip is not None:
+            return token_cross_entropy(self.project(x), target_ids, label_smoothing)
         kernel = ops.cast(self.softmax.kernel, self.compute_dtype)
-        return projected_cross_entropy(x, kernel, target_ids)
+        return projected_cross_entropy(x, kernel, target_ids, label_smoothing)
 
-    def decode(self, source_ids, source_segments, target_ids, target_segments):
+    def project(self, x):
+        """The decoder's output to logits, ``[*lead, batch, Lt, vocabulary]``."""
+        logits = self.softmax(x)
+        clip = self.shape.logit_clip
+        return logits if clip is None else ops.clip(logits, -clip, clip)
+
+    def encode(self, source_ids, source_segments, dropout: Dropout = keep_all):
+        """int ``[*lead, batch, Ls]`` twice -> ``[*lead, batch, Ls, d]``."""
+        bias = segment_mask(source_segments, source_segments)
+        if self.encoder_bias is not None:
+            length = source_ids.shape[-1]
+            bias = bias + self.encoder_bias.between(length, length)
+        x = self._embed(self.embedding, source_ids, source_segments)
+        x = dropout(x)
+        for layer in self.encoder_layers:
+            x = layer(x, bias, dropout=dropout)
+        return dropout(self.encoder_norm(x))
+
+    def decode(
+        self,
+        source_ids,
+        source_segments,
+        target_ids,
+        target_segments,
+        dropout: Dropout = keep_all,
+    ):
         """The decoder's normed output, ``[*lead, batch, Lt, d]``."""
-        encoded = self.encode(source_ids, source_segments)
-        length = target_ids.shape[-1]
-        bias = self.decoder_bias.between(length, length) + segment_mask(
-            target_segments, target_segments, causal=True
-        )
+        encoded = self.encode(source_ids, source_segments, dropout)
+        bias = segment_mask(target_segments, target_segments, causal=True)
+        if self.decoder_bias is not None:
+            length = target_ids.shape[-1]
+            bias = bias + self.decoder_bias.between(length, length)
         cross_bias = segment_mask(target_segments, source_segments)
-        x = self.embedding(shift_right(target_ids, target_segments))
+        shifted = shift_right(target_ids, target_segments)
+        table = self.target_embedding or self.embedding
+        x = dropout(self._embed(table, shifted, target_segments))
         for layer in self.decoder_layers:
-            x = layer(x, bias, encoded, cross_bias)
-        return self.decoder_norm(x)
+            x = layer(x, bias, encoded, cross_bias, dropout=dropout)
+        return dropout(self.decoder_norm(x))
 
     def count_parameters(self) -> ParameterCount:
         """Counts the variables that exist (one model of the stack)."""
         models = self.stack or 1
 
-        def size(part) -> int:
-            layers = part if isinstance(part, list) else [part]
+        def size(*parts) -> int:
             return sum(
                 int(keras.ops.size(weight)) // models
-                for layer in layers
+                for layer in parts
+                if layer is not None
                 for weight in layer.trainable_variables
             )
 
         return ParameterCount(
-            n_enc=size([self.encoder_bias, self.encoder_norm, *self.encoder_layers]),
-            n_dec=size([self.decoder_bias, self.decoder_norm, *self.decoder_layers]),
-            n_embedding=size([self.embedding, self.softmax]),
+            n_enc=size(self.encoder_bias, self.encoder_norm, *self.encoder_layers),
+            n_dec=size(self.decoder_bias, self.decoder_norm, *self.decoder_layers),
+            n_embedding=size(self.embedding, self.target_embedding, self.softmax),
         )
+
+    def _embed(self, table: Embedding, ids, segments):
+        """Embedded tokens; with their positions where the block has no bias."""
+        x = table(ids)
+        if self.shape.block != "vaswani":
+            return x
+        signal = sinusoids(positions_of(segments), self.shape.d_model)
+        return x + ops.cast(signal, x.dtype)
+
+
+def _position_bias(
+    shape: Shape, lead: tuple[int, ...], name: str
+) -> RelativeBias | None:
+    if shape.block == "vaswani":
+        return None
+    return RelativeBias(
+        shape.heads,
+        bidirectional=name == "encoder_bias",
+        lead=lead,
+        stddev=shape.d_model**-0.5,
+        name=name,
+    )

@@ -42,56 +42,64 @@ def batches(steps, seed):
     return [tf.constant(rows[name].reshape(shape), tf.int32) for name in FIELDS]
 
 
-def test_resumed_it_draws_the_same_masks():
+@pytest.fixture(scope="module")
+def interrupted():
+    """A program after 6 steps, its state then, and after 6 more its state again."""
     whole = program()
-    for seed in (0, 1):
-        whole.train(batches(6, seed))
-    first = program()
-    first.train(batches(6, 0))
-    second = program()
-    second.restore(first.state())
-    second.train(batches(6, 1))
-    expected, found = whole.state(), second.state()
+    whole.train(batches(6, 0))
+    between = whole.state()
+    whole.train(batches(6, 1))
+    return whole, between, whole.state()
+
+
+def test_resumed_it_draws_the_same_masks(interrupted):
+    _, between, expected = interrupted
+    resumed = program()
+    resumed.restore(between)
+    resumed.train(batches(6, 1))
+    found = resumed.state()
     assert any("model/" in name for name in found)
     for name in expected:
         np.testing.assert_array_equal(found[name], expected[name], err_msg=name)
 
 
-def test_each_changes_training():
-    plain = dataclasses.replace(CONFIG, dropout=0.0, label_smoothing=0.0, momentum=0.0)
-    losses = [program(plain).train(batches(4, 0))]
-    for field in ("dropout", "label_smoothing", "momentum"):
-        config = dataclasses.replace(plain, **{field: getattr(CONFIG, field)})
-        losses.append(program(config).train(batches(4, 0)))
-    for other in losses[1:]:
-        assert np.abs(other - losses[0]).min() > 1e-4
+def test_the_step_asks_for_what_the_configuration_says(monkeypatch):
+    asked = []
+    one = program()
+    losses = one.model.token_losses
+
+    def watched(*fields, dropout, label_smoothing):
+        x = dropout(tf.ones((300, 200)))
+        asked.append((tf.reduce_mean(tf.cast(x == 0, tf.float32)), label_smoothing))
+        return losses(*fields, dropout=dropout, label_smoothing=label_smoothing)
+
+    monkeypatch.setattr(one.model, "token_losses", watched)
+    rows = [field[0] for field in batches(1, 0)]
+    one._gradients(rows, tf.ones(2), one._dropout(0))
+    ((share, smoothing),) = asked
+    assert float(share) == pytest.approx(0.2, abs=0.01)
+    assert smoothing == 0.1
+    assert one.optimizer.momentum == 0.8
 
 
-def test_parts_of_a_batch_have_masks_of_their_own():
-    """The same row twice: with one mask for both parts, both would lose the same."""
-    parts = program(dataclasses.replace(CONFIG, micro_batch_tokens=2 * LENGTH))
-    drawn = []
-    drop = parts._dropout
-    parts._dropout = lambda part: drawn.append(drop(part)) or drawn[-1]
+def test_steps_and_parts_of_a_batch_have_masks_of_their_own():
+    one = program()
     x = tf.ones((2, 50))
-
-    @tf.function
-    def masks():
-        return [parts._dropout(part)(x) for part in (0, 1)]
-
-    first, second = masks()
-    assert (first.numpy() != second.numpy()).any()
-    assert np.isfinite(parts.train(batches(2, 0))).all()
-    assert len(drawn) >= 3  # training has asked for its own
+    masks = [one._dropout(part)(x).numpy() for part in (0, 1)]
+    one.optimizer.iterations.assign(1)
+    masks.append(one._dropout(0)(x).numpy())
+    one.optimizer.iterations.assign(0)
+    for a, b in ((0, 1), (0, 2), (1, 2)):
+        assert (masks[a] != masks[b]).any()
+    np.testing.assert_array_equal(one._dropout(1)(x), masks[1])
 
 
-def test_test_losses_are_neither_smoothed_nor_dropped():
+def test_test_losses_are_neither_smoothed_nor_dropped(interrupted):
     test_sets = sweep_data().test_sets
+    trained, _, state = interrupted
     plain = dataclasses.replace(CONFIG, dropout=0.0, label_smoothing=0.0, momentum=0.0)
-    trained = program()
-    trained.train(batches(4, 0))
     other = program(plain)
-    weights = {k: v for k, v in trained.state().items() if not k.startswith("opt")}
+    weights = {k: v for k, v in state.items() if not k.startswith("optimizer/")}
     other.restore({**other.state(), **weights})
     for a, b in zip(
         trained.evaluate(test_sets), other.evaluate(test_sets), strict=True

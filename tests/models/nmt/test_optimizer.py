@@ -57,6 +57,35 @@ def test_models_of_a_stack_are_updated_apart():
             np.testing.assert_allclose(a[place], b, rtol=1e-5, atol=1e-6)
 
 
+def test_momentum_is_a_running_mean_of_the_updates():
+    """Against the updates of Adafactor without momentum, averaged in NumPy.
+
+    One step at a time, because an update depends on the size of its weight.
+    """
+    start, gradients = draw(np.random.default_rng(2))
+    decay, rate = 0.7, 0.02
+    momentum = Adafactor(rate, momentum=decay)
+    variables = [keras.Variable(value) for value in start]
+    momentum.build(variables)
+    plain = Adafactor(rate)
+    shadow = [keras.Variable(value) for value in start]
+    plain.build(shadow)
+    means = [np.zeros(shape) for shape in SHAPES]
+    for step in gradients:
+        before = [variable.numpy() for variable in variables]
+        for copy, value in zip(shadow, before, strict=True):
+            copy.assign(value)
+        tensors = [keras.ops.convert_to_tensor(g) for g in step]
+        momentum.apply(tensors, variables)
+        plain.apply(tensors, shadow)
+        for i, (copy, value) in enumerate(zip(shadow, before, strict=True)):
+            update = value - copy.numpy()
+            means[i] = decay * means[i] + (1 - decay) * update
+            np.testing.assert_allclose(
+                value - variables[i].numpy(), means[i], atol=1e-6
+            )
+
+
 @pytest.mark.parametrize(
     "step, expected",
     [(0, 0.5 / 40), (19, 0.25), (39, 0.5), (159, 0.25), (3999, 0.05)],

@@ -3,6 +3,7 @@
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from models.nmt.relative_bias import relative_buckets
 from models.nmt.sizes import Shape, count_parameters
@@ -51,8 +52,8 @@ def test_relative_buckets_equal_kerashub(bidirectional):
     np.testing.assert_array_equal(ours, keras.ops.convert_to_numpy(theirs))
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")
-def test_logits_equal_kerashub_t5_with_the_same_weights():
+def t5_twins():
+    """One of ours and KerasHub's T5 with the same weights; pairs of variables."""
     hub = pytest.importorskip("keras_hub")
     shape = Shape("t5", 2, 2, 12, 2, 6, 20)
     theirs = hub.models.T5Backbone(
@@ -68,12 +69,14 @@ def test_logits_equal_kerashub_t5_with_the_same_weights():
         tie_embedding_weights=False,
     )
     ours = build(shape)
-    copied = _copy_to_t5(ours, theirs)
-    assert copied == len(theirs.trainable_variables)
+    pairs = _copy_to_t5(ours, theirs)
+    assert len(pairs) == len(theirs.trainable_variables)
+    return ours, theirs, pairs
 
-    source, source_segments, target, target_segments = _one_sentence_a_row()
-    shifted = keras.ops.convert_to_numpy(shift_right(target, target_segments))
-    hidden = theirs(
+
+def decoded_by_t5(theirs, source, source_segments, target, target_segments):
+    shifted = np.array(shift_right(target, target_segments))
+    return theirs(
         {
             "encoder_token_ids": source,
             "encoder_padding_mask": source_segments,
@@ -81,12 +84,41 @@ def test_logits_equal_kerashub_t5_with_the_same_weights():
             "decoder_padding_mask": target_segments,
         }
     )["decoder_sequence_output"]
-    expected = keras.ops.convert_to_numpy(ours.softmax(hidden))
-    logits = keras.ops.convert_to_numpy(
-        ours(source, source_segments, target, target_segments)
-    )
-    kept = target_segments > 0
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_logits_equal_kerashub_t5_with_the_same_weights():
+    ours, theirs, _ = t5_twins()
+    fields = _one_sentence_a_row()
+    expected = np.array(ours.softmax(decoded_by_t5(theirs, *fields)))
+    logits = np.array(ours(*fields))
+    kept = fields[3] > 0
     np.testing.assert_allclose(logits[kept], expected[kept], atol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_gradients_equal_those_through_kerashub_t5():
+    ours, theirs, pairs = t5_twins()
+    fields = _one_sentence_a_row()
+    kept = tf.cast(fields[3] > 0, tf.float32)
+    with tf.GradientTape() as tape:
+        hidden = decoded_by_t5(theirs, *fields)
+        logits = tf.matmul(hidden, theirs.token_embedding.reverse_embeddings)
+        nats = tf.nn.sparse_softmax_cross_entropy_with_logits(fields[2], logits)
+        loss = tf.reduce_sum(nats * kept)
+    variables = [pair[0] for pair in pairs]
+    expected = tape.gradient(loss, variables)
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(ours.token_losses(*fields) * kept)
+    found = tape.gradient(loss, [pair[1] for pair in pairs])
+    for (variable, own), wanted, gradient in zip(pairs, expected, found, strict=True):
+        wanted = tf.convert_to_tensor(wanted)  # a table's comes as slices
+        gradient = tf.reshape(gradient, wanted.shape)
+        scale = float(tf.reduce_max(tf.abs(wanted)))
+        np.testing.assert_allclose(
+            gradient, wanted, atol=2e-5 * max(scale, 1.0), err_msg=own.path
+        )
+        assert scale > 0, variable.path
 
 
 def _one_sentence_a_row():
@@ -104,7 +136,7 @@ def _one_sentence_a_row():
 
 
 def _copy_to_t5(ours, theirs):
-    """Copies our weights into a T5Backbone; returns how many were assigned."""
+    """Copies our weights into a T5Backbone; returns the pairs of variables."""
     pairs = [
         (theirs.token_embedding.embeddings, ours.embedding.table),
         (theirs.token_embedding.reverse_embeddings, ours.softmax.kernel),
@@ -122,7 +154,7 @@ def _copy_to_t5(ours, theirs):
             pairs += _layer_pairs(their, our)
     for theirs_weight, our_weight in pairs:
         theirs_weight.assign(our_weight)
-    return len(pairs)
+    return pairs
 
 
 def _layer_pairs(theirs, ours):
