@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
@@ -121,10 +122,14 @@ def list_inputs(
 def files_of(inputs: list[TextInput] | list[SyntheticInput]) -> dict[str, str]:
     """Every file that is read, by a name that says what for."""
     files: dict[str, str] = {}
+    seen: Counter[str] = Counter()
     for entry in inputs:
         if isinstance(entry, SyntheticInput):
             continue
         label = f"{entry.task}/{entry.split}/{entry.name}"
+        seen[label] += 1
+        if seen[label] > 1:  # one source file may go with several targets
+            label += f"/{seen[label]}"
         if entry.format in (TFDS, HUGGING_FACE):
             described = _described_by(entry)
             files |= {f"{label}/{i}": path for i, path in enumerate(described)}

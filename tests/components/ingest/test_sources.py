@@ -19,7 +19,7 @@ from pyarrow import parquet
 from components import ingest
 from components.ingest.config import Config, Corpus, TextTask, TextTestSet
 from components.ingest.corpus import Columns
-from components.ingest.inputs import list_inputs
+from components.ingest.inputs import files_of, list_inputs
 from components.text_shards import read_shard, split_shards
 from models.errors import UserError
 from pipeline.loader import build
@@ -253,3 +253,20 @@ def test_a_code_that_is_no_language_is_told(tmp_path, task):
     config = Config(source="text", text={task: TextTask("a", "b")})
     with pytest.raises(UserError, match=f"task {task}"):
         list_inputs(config, tmp_path, (task,))
+
+
+def test_every_file_that_is_read_is_among_the_inputs(tmp_path):
+    for name in ("a.en", "a.de", "b.de", "c.de", "n.en", "n.de", "n.origin", "m.tmx"):
+        (tmp_path / name).write_text("x\n")
+    news = TextTestSet("n.en", "n.de", origin="n.origin", references=("c.de",))
+    task = TextTask(
+        "a.en",
+        "a.de",
+        corpora=(Corpus("a.en", "b.de"), Corpus(files="m.tmx")),
+        test_sets={"news": news},
+    )
+    inputs = list_inputs(a_config(task), tmp_path, ("en-de",))
+    read = sorted(path.rpartition("/")[2] for path in files_of(inputs).values())
+    assert read == sorted(
+        ["a.en", "a.en", "a.de", "b.de", "m.tmx", "n.en", "n.de", "n.origin", "c.de"]
+    )

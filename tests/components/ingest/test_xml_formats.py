@@ -82,9 +82,9 @@ def test_tmx_takes_the_languages_of_the_task(tmp_path, encoding):
 def test_a_tmx_without_the_language_says_which_it_has(tmp_path):
     (tmp_path / "a.tmx").write_text(TMX.format(encoding="utf-8"))
     with pytest.raises(
-        UserError, match=r"both en and qq; 4 units, .*EN-us, en, fr, zh"
+        UserError, match=r"both en and it; 4 units, .*EN-us, en, fr, zh"
     ):
-        texts(tmp_path, "en-qq", files="a.tmx")
+        texts(tmp_path, "en-it", files="a.tmx")
 
 
 def test_xliff_of_both_versions(tmp_path):
