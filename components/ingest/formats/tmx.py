@@ -31,7 +31,7 @@ def read(entry: TextInput) -> Iterator[Pair]:
     seen: set[str] = set()
     number, found = 0, False
     encoding = entry.corpus.encoding_of("target")
-    for event, element in xml_stream.events(path, ("tmx",), encoding):
+    for event, element in xml_stream.events(path, "tmx", encoding):
         name = xml_stream.local(element)
         if event == "start":
             if name == "header":

@@ -27,7 +27,7 @@ def read(entry: TextInput) -> Iterator[Pair]:
     path, number, found = entry.paths[0], 0, False
     seen: set[str] = set()
     encoding = entry.corpus.encoding_of("target")
-    for event, element in xml_stream.events(path, ("dataset",), encoding):
+    for event, element in xml_stream.events(path, "dataset", encoding):
         if event == "start" or xml_stream.local(element) != "doc":
             continue
         seen.update(xml_stream.language(child) for child in element)

@@ -33,7 +33,7 @@ def read(entry: TextInput) -> Iterator[Pair]:
     number, found = 0, False
     path = entry.paths[0]
     encoding = entry.corpus.encoding_of("target")
-    for event, element in xml_stream.events(path, ("xliff",), encoding):
+    for event, element in xml_stream.events(path, "xliff", encoding):
         name = xml_stream.local(element)
         if event == "start":
             if name == "xliff" and element.get("srcLang"):

@@ -23,16 +23,14 @@ _NATIVE = {"utf-8", "utf-16", "us-ascii", "iso-8859-1"}
 _LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 
 
-def events(
-    path: str, root: Collection[str], encoding: str | None
-) -> Iterator[tuple[str, Element]]:
+def events(path: str, root: str, encoding: str | None) -> Iterator[tuple[str, Element]]:
     """``start`` and ``end`` of every element, in the order of the file.
 
     Whoever has done with an element clears it, or the whole file stays in memory.
 
     Args:
       path: The file, plain or compressed.
-      root: Names the outermost element may have.
+      root: Name of the outermost element.
       encoding: Encoding, where it is not what the file declares.
 
     Raises:
@@ -47,10 +45,10 @@ def events(
             else:
                 parser.feed(piece)
             for event, element in parser.read_events():
-                if not seen and local(element) not in root:
+                if not seen and local(element) != root:
                     raise UserError(
                         f"{path}: the outermost element is <{local(element)}>; "
-                        f"expected <{'> or <'.join(root)}>"
+                        f"expected <{root}>{_other_format(local(element))}"
                     )
                 seen = True
                 yield event, element
@@ -100,6 +98,11 @@ def text(element: Element, hidden: Collection[str] = ()) -> str:
             if local(child) not in hidden:
                 waiting.append(child)
     return "".join(parts)
+
+
+def _other_format(name: str) -> str:
+    formats = {"tmx": "tmx", "xliff": "xliff", "dataset": "wmt"}
+    return f"; set format: {formats[name]}" if name in formats else ""
 
 
 def _pieces(stream: Iterator[bytes]) -> Iterator[bytes]:

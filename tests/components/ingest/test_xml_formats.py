@@ -172,7 +172,11 @@ def test_sgm_is_joined_by_document_and_segment(tmp_path):
         ),
         ("a.tmx", "", "the file is empty"),
         ("a.tmx", "plain text", "line 1, column 1"),
-        ("a.xlf", WMT, r"outermost element is <dataset>; expected <xliff>"),
+        (
+            "a.xlf",
+            WMT,
+            r"outermost element is <dataset>; expected <xliff>; .*format: wmt",
+        ),
         ("a.xml", XLIFF_1, r"outermost element is <xliff>; expected <dataset>"),
         ("a.tmx", TMX.replace("alone", "&bomb;"), "line 10, column 45: undefined"),
         ("a.tmx", TMX.replace("{encoding}", "klingon"), "encoding cannot be read"),
