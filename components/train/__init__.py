@@ -30,6 +30,10 @@ def run(
 
     Returns:
       The manifest of the sweep.
+
+    Raises:
+      UserError: What is asked cannot be trained, or cannot be written.
+      Preempted: SIGTERM came; what was trained so far is saved.
     """
     from components.train.sweep import run_sweep
 

@@ -74,4 +74,5 @@ def norms(stacked: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _device() -> str:
-    return "GPU:0" if tf.config.list_logical_devices("GPU") else "CPU:0"
+    kinds = ("TPU", "GPU", "CPU")
+    return next(f"{kind}:0" for kind in kinds if tf.config.list_logical_devices(kind))
