@@ -70,12 +70,12 @@ class SyntheticConfig:
     prepositions: int = 2
     translations: int = 2
     particles: int = 32
-    particle_classes: int = 2
+    particle_classes: int = 3
     genders: int = 2
     zipf: float = 0.5
     spectrum: float = 0.3
     sharpness: float = 2.6
-    context: float = 0.8
+    context: float = 0.6
     similarity: float = 0.5
 
     def __post_init__(self) -> None:
