@@ -11,11 +11,12 @@ from models.errors import UserError
 from models.laws.frontier import as_mixture, check_laws
 from models.laws.law import Law
 from models.laws.objectives import EDGE, Objective, Problem, repetition_caps, sign
-from models.laws.sigma import half_width, moved_laws
+from models.laws.sigma import drawn_laws, half_width, moved_laws
 from models.laws.solver import Array
 from models.laws.verdict import verdict, warnings
 
 TEMPERATURE = 5.0
+_DRAWS = 40  # draws of the laws that the winner's curse is averaged over
 
 
 @dataclasses.dataclass(frozen=True)
@@ -216,13 +217,8 @@ class _Spread:
 
 
 def _spread(problem: Problem, best: Array, others: Array, level: float) -> _Spread:
-    """Solves again under moved laws.
-
-    A chosen minimum looks lower than it is (the winner's curse): its mixture is off
-    the best one by the weights' own uncertainty, which costs half the curvature times
-    their variance, and the laws that chose it believe it better by as much again.
-    """
-    moves, gains, optimism = [], [], 0.0
+    """Solves again under moved laws."""
+    moves, gains = [], []
     compared = np.concatenate([best[None], others])
     for moved in moved_laws(problem.laws):
         solved, differences = [], []
@@ -232,7 +228,6 @@ def _spread(problem: Problem, best: Array, others: Array, level: float) -> _Spre
             solved.append(other.solve(best))
             differences.append(values[1:] - values[0])
         moves.append((moved.index, 0.5 * (solved[0] - solved[1])))
-        optimism += _curvature(problem, best, moves[-1][1])
         gains.append((moved.index, 0.5 * (differences[0] - differences[1])))
     if not moves:
         endless = np.full(len(best), np.inf)
@@ -240,16 +235,39 @@ def _spread(problem: Problem, best: Array, others: Array, level: float) -> _Spre
     return _Spread(
         weights=half_width(problem.laws, moves, level),
         gains=half_width(problem.laws, gains, level),
-        optimism=optimism,
+        optimism=_optimism(problem, best, np.array([move for _, move in moves])),
     )
 
 
-def _curvature(problem: Problem, best: Array, shift: Array) -> float:
-    """Second difference of the objective along a shift of the weights."""
-    ends = np.clip(np.stack([best + shift, best - shift]), EDGE, 1.0)
-    ends /= ends.sum(1, keepdims=True)
-    values = problem.values(np.concatenate([ends, best[None]]))
-    return max(float(values[0] + values[1] - 2.0 * values[2]), 0.0)
+def _optimism(problem: Problem, best: Array, moves: Array) -> float:
+    """By how much a chosen minimum looks lower than it is: the winner's curse.
+
+    The chosen mixture is off the best one by its own uncertainty, which costs what
+    the objective rises around its minimum. A smooth objective is believed to be better
+    by as much again, because the laws that chose the mixture err in its favour; where
+    the largest of several losses counts, the choice makes them equal, and their common
+    value errs either way.
+
+    Args:
+      problem: The choice.
+      best: Its mixture, [tasks].
+      moves: By how much the mixture moves with each axis of the laws' uncertainty,
+        [axes, tasks]; used where the laws carry no draws.
+    """
+    now = problem.values(best[None])
+    if all(len(law.draws) >= _DRAWS for law in problem.laws):
+        chosen = [
+            dataclasses.replace(problem, laws=drawn).solve(best)
+            for drawn in drawn_laws(problem.laws, _DRAWS)
+        ]
+        lost = float((problem.values(np.array(chosen)) - now).mean())
+    else:
+        variances, axes = np.linalg.eigh(moves.T @ moves)
+        shifts = np.sqrt(np.maximum(variances, 0.0))[:, None] * axes.T
+        ends = np.clip(np.concatenate([best + shifts, best - shifts]), EDGE, 1.0)
+        ends /= ends.sum(1, keepdims=True)
+        lost = 0.5 * float((problem.values(ends) - now).sum())
+    return max(lost, 0.0) * (2.0 if problem.objective == "weighted" else 1.0)
 
 
 def usual_mixtures(

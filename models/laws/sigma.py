@@ -52,6 +52,21 @@ def moved_laws(laws: Sequence[Law]) -> Iterator[Moved]:
             )
 
 
+def drawn_laws(laws: Sequence[Law], count: int) -> Iterator[tuple[Law, ...]]:
+    """All laws with the coefficients of one of their draws each."""
+    for k in range(count):
+        places = [k * len(law.draws) // count for law in laws]
+        yield tuple(
+            dataclasses.replace(
+                law,
+                parameters=dict(
+                    zip(law.parameters, law.draws[place].tolist(), strict=True)
+                ),
+            )
+            for law, place in zip(laws, places, strict=True)
+        )
+
+
 def _replaced(laws: Sequence[Law], index: int, theta: Array) -> tuple[Law, ...]:
     law = laws[index]
     kept = law.admissible(theta)

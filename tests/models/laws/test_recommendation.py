@@ -116,3 +116,44 @@ def test_a_simplex_has_only_positive_weights_that_sum_to_one() -> None:
     assert len(points) >= 150 and (points > 0).all()
     np.testing.assert_allclose(points.sum(1), 1.0)
     assert len(np.unique(points, axis=0)) == len(points)
+
+
+def test_the_correction_is_what_choosing_costs() -> None:
+    """Over repeated tables the corrected value is the true one, in the mean."""
+    wanted = np.array([0.6, 0.4])
+    preference = dict(zip(COEFFICIENTS, wanted.tolist(), strict=True))
+    missed, corrections = [], []
+    for seed in range(12):
+        known = laws(noise=0.01, draws=40, seed=seed)
+        found = recommend(known, 1e8, preference, objective="minimax")
+        p = np.array(found.weights["en-de"])
+        true = np.array([loss("en-de", 1e8, p), loss("en-zh", 1e8, 1 - p)])
+        missed.append(float(2 * (wanted * true).max()) - found.believed)
+        corrections.append(found.optimism)
+        assert found.value == pytest.approx(found.believed + found.optimism)
+    error = np.std(missed) / len(missed) ** 0.5
+    assert abs(np.mean(missed) - np.mean(corrections)) < 3 * error
+    assert 0.0005 < np.mean(corrections) < 0.005
+
+
+def test_laws_of_one_size_say_so_and_keep_a_sane_correction() -> None:
+    known = []
+    rng = np.random.default_rng(3)
+    p = np.linspace(0.1, 0.9, 9)
+    for task in COEFFICIENTS:
+        mixture = [
+            {name: q if name == task else 1 - q for name in COEFFICIENTS} for q in p
+        ]
+        runs = observations(
+            task=[task] * 9,
+            n=np.full(9, 2e7),
+            p=p,
+            value=loss(task, 2e7, p) + 0.01 * rng.standard_normal(9),
+            mixture=mixture,
+        )
+        known.append(fit_approximate(runs, "linear", Options(single_size=True)))
+    there, beyond = recommend(known, 2e7), recommend(known, 1e9)
+    assert 0 <= there.optimism < 0.05 and there.warnings == ()
+    assert "the laws know one size, 2e+07" in beyond.warnings[0]
+    larger = recommend(laws(), 3.2e9)
+    assert "n is 10x the largest fitted size" in larger.warnings[0]
