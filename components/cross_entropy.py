@@ -12,6 +12,7 @@ import numpy as np
 import tensorflow as tf
 
 from components.test_sets import FIELDS, LongPair, TestSet, load_test_sets
+from models.nmt import scoring
 from models.nmt.transformer import Transformer
 
 __all__ = ["FIELDS", "Scorer", "SentenceLosses", "TestSet", "load_test_sets"]
@@ -131,7 +132,10 @@ class Scorer:
     def _token_losses(self, *fields: tf.Tensor) -> tf.Tensor:
         """Four ``[rows, length]`` -> nats, ``[stack, rows, length]``."""
         stacked = [tf.tile(field[None], (self.model.stack, 1, 1)) for field in fields]
-        return self.model.token_losses(*stacked)
+        if getattr(self.model.shape, "logit_clip", None) is not None:
+            return self.model.token_losses(*stacked)
+        x = self.model.decode(*stacked)
+        return scoring.cross_entropy(x, self.model.softmax.kernel, stacked[2])
 
 
 def sum_by_segment(
