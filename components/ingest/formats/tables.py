@@ -47,9 +47,21 @@ def read(entry: TextInput) -> Iterator[Pair]:
             wanted = _positions(entry, names, delimiter)
             if names is not None:
                 continue
+            _check_width(path, row, wanted, delimiter)
         yield _pair(row, wanted, delimiter)
     if wanted is None:
         raise UserError(f"{path}: the file is empty; expected a table")
+
+
+def _check_width(path: str, row: Row, wanted: Wanted, delimiter: str) -> None:
+    """Raises ``UserError`` where the first row has no such columns."""
+    last, width = max(wanted.source, wanted.target) + 1, len(row.cells)
+    if last > width and not row.fault:
+        raise UserError(
+            f"{path}: line {row.line} has {width} columns between {delimiter!r}, but "
+            f"column {last} is asked for; look at columns, or set columns.header: true "
+            "if this line is a title"
+        )
 
 
 def _pair(row: Row, wanted: Wanted, delimiter: str) -> Pair:

@@ -73,6 +73,7 @@ def test_only_the_row_with_bad_bytes_is_not_text(tmp_path):
             r"line 1: no column english; it has engl, german; did you mean engl",
         ),
         (Columns(), r"line 1: no column en; .*set columns\.source, to a number"),
+        (Columns(1, 3), r"line 1 has 2 columns between ',', but column 3 is asked"),
         (Columns("engl", header=False), r"columns\.source is 'engl', but without a"),
         (Columns("engl", "german", origin="who"), r"no column who"),
     ],
