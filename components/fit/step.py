@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from components import manifest, metrics_table
-from components.fit import convergence, held_out, law_file, table
+from components.fit import convergence, held_out, law_file, quality, table
 from components.fit.config import Config
 from components.fit.report import report_text
 from components.fit.runs import Runs, sort_rows
@@ -61,6 +61,8 @@ def _make(config: Config, source: Path, folder: Path) -> Mapping[str, Any]:
         shared, said = _shared(runs, test_set, backtest, options)
         laws += shared
         notes += said
+    qualities, said = quality.fit_qualities(_not_held_out(lines, config))
+    notes += said
     for note in notes:
         log.warning("fit: %s", note)
     provenance = {
@@ -76,10 +78,14 @@ def _make(config: Config, source: Path, folder: Path) -> Mapping[str, Any]:
     if extrapolated:
         text = convergence.to_csv(extrapolated, config.metric)
         write_atomically(folder / convergence.FILE_NAME, text)
+    if qualities:
+        text = quality.to_csv(qualities)
+        write_atomically(folder / quality.FILE_NAME, text)
     write_atomically(folder / "coefficients.csv", coefficients_csv(laws))
     compared = held_out.compare(laws, runs)
     write_atomically(folder / held_out.FILE_NAME, held_out.to_csv(compared))
     text = report_text(laws, runs, notes, compared, backtests)
+    text = "\n".join(filter(None, [text, quality.quality_table(qualities)]))
     write_atomically(folder / "report.txt", text + "\n")
     return {
         "laws": len(laws),
@@ -87,6 +93,11 @@ def _make(config: Config, source: Path, folder: Path) -> Mapping[str, Any]:
         "held_out": provenance["held_out"],
         "warnings": sum(len(law.warnings) for law in laws) + len(notes),
     }
+
+
+def _not_held_out(lines: list[table.Line], config: Config) -> list[table.Line]:
+    """Rows of the sizes that the fit may see."""
+    return [line for line in lines if line["size"] not in config.held_out.sizes]
 
 
 def _options(runs: Runs, config: Config) -> Options:
