@@ -29,14 +29,13 @@ from apache_beam.io.filesystems import FileSystems
 from components.ingest import card
 from components.ingest.config import Config
 from components.ingest.layout import SCRATCH
+from components.ingest.read_stages import Parts, Read
 from components.ingest.sinks import Sinks, bucket, write_report
 from components.ingest.stages import (
     Choose,
     Clean,
     Connect,
     Deduplicate,
-    Parts,
-    Read,
     Separate,
     Settle,
     in_file_order,
