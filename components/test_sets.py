@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from components.origins import parts_by_origin
 from components.text_shards import SUFFIX, read_shard, shard_name
 from components.tokenize.layout import DEAD_LETTERS, ORIGINS, SENTENCE_IDS
 from components.tokenize.reader import load_index, load_split
@@ -19,7 +20,6 @@ from models.errors import UserError
 log = logging.getLogger(__name__)
 
 FIELDS = ("source_ids", "source_segments", "target_ids", "target_segments")
-MIXED = "mixed"
 # Attention is quadratic in the length; no sentence that a person wrote is longer.
 LONGEST = 1024
 
@@ -80,35 +80,6 @@ class TestSet:
             return parts_by_origin((), self.sentences)
         own = np.array(self.origins)[self.numbers].tolist()
         return parts_by_origin(own, self.sentences)
-
-
-def parts_by_origin(origins: Sequence[str], sentences: int) -> dict[str, np.ndarray]:
-    """A test set and its halves by original language.
-
-    Example:
-      >>> parts = parts_by_origin(["source", "target", "target"], 3)
-      >>> {origin: part.tolist() for origin, part in parts.items()}
-      ... # doctest: +NORMALIZE_WHITESPACE
-      {'mixed': [True, True, True], 'source': [True, False, False],
-       'target': [False, True, True]}
-
-    Args:
-      origins: Of each sentence; empty when it is not known.
-      sentences: How many there are.
-
-    Returns:
-      Origin -> which sentences belong to it, bool ``[sentences]``. A test set of one
-      origin has that one only; others have ``mixed``, all of them, and ``source``
-      and ``target`` where there are any.
-    """
-    everything = np.ones(sentences, bool)
-    if not origins:
-        return {MIXED: everything}
-    own = np.array(origins)
-    if len(set(origins)) == 1:
-        return {origins[0]: everything}
-    halves = {name: own == name for name in ("source", "target")}
-    return {MIXED: everything} | {n: m for n, m in halves.items() if m.any()}
 
 
 def load_test_sets(tokens: Path, tasks: Sequence[str]) -> tuple[TestSet, ...]:

@@ -20,7 +20,7 @@ import numpy as np
 from components import checkpoints
 from components.evaluate import hypotheses
 from components.evaluate.layout import QUALITY, SENTENCES
-from components.test_sets import parts_by_origin
+from components.origins import parts_by_origin
 from models.errors import UserError
 
 _TOGETHER = 200  # resamples in memory at a time

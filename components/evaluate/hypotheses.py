@@ -17,7 +17,7 @@ import numpy as np
 
 from components.evaluate.layout import HYPOTHESES
 from components.manifest import write_atomically
-from components.test_sets import parts_by_origin
+from components.origins import parts_by_origin
 from components.text_shards import read_shard, split_shards
 from models.errors import UserError
 

@@ -22,7 +22,10 @@ _LEGEND = (
 
 
 def compose(
-    record: RunRecord, config: Config, drawings: Sequence[tuple[Drawing, str]]
+    record: RunRecord,
+    config: Config,
+    drawings: Sequence[tuple[Drawing, str]],
+    samples: str = "",
 ) -> str:
     """The page.
 
@@ -30,13 +33,14 @@ def compose(
       record: The run.
       config: What to show.
       drawings: The figures in order, each with its SVG (empty without a figure).
+      samples: Section with translations, HTML.
     """
     sections = [_figure(k, *pair) for k, pair in enumerate(drawings, start=1)]
     first = sections[0] + _details(
         "Every held-out measurement", tables.held_out_table(record)
     )
     body = [_opening(record, config, [d for d, _ in drawings]), first, *sections[1:]]
-    body.append(_back_matter(record))
+    body += [samples, _back_matter(record)]
     return (
         "<!doctype html>\n<html lang=en>\n<head>\n<meta charset=utf-8>\n"
         "<meta name=viewport content='width=device-width, initial-scale=1'>\n"

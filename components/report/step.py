@@ -12,7 +12,7 @@ from matplotlib import rc_context
 
 from components import manifest
 from components.manifest import Manifest, write_atomically
-from components.report import page
+from components.report import page, samples
 from components.report.appearance import RC
 from components.report.coefficient_figures import (
     draw_coefficients,
@@ -82,7 +82,8 @@ def _make(config: Config, workdir: Path, folder: Path) -> Mapping[str, Any]:
         (d, save(d, figures, config.dots_per_inch) if d.figure is not None else "")
         for d in drawings
     ]
-    write_atomically(folder / PAGE, page.compose(record, config, shown))
+    section = samples.section(workdir, record.rows, record.test_set)
+    write_atomically(folder / PAGE, page.compose(record, config, shown, section))
     text = json.dumps(summarise(record), indent=1, ensure_ascii=False, allow_nan=False)
     write_atomically(folder / SUMMARY, text + "\n")
     missing = [d.name for d in drawings if d.figure is None]
