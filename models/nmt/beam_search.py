@@ -44,7 +44,7 @@ def extend(
     """One step; sentences that are done keep what they have."""
     slots = own_slots(beam)
     logits, cache = decoder.step(
-        sentences.source, beam.cache, beam.newest, slots, beam.time
+        sentences.source, beam.cache, beam.newest, slots, beam.time, beam.begun
     )
     found = _best_extensions(options, beam, logits, decoder.model.vocabulary_size)
     forced = forced_tokens(sentences, beam)

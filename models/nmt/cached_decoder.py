@@ -7,8 +7,8 @@ hypothesis that had it then, and a hypothesis attends to the slots of its ancest
 So reordering a beam moves a few integers and never the cache.
 
 The cache is a ring: the token of time ``t`` is written at place ``t mod length``.
-Sentences that began at different times share it, as T5's position bias knows only
-how long ago a token was.
+Sentences that began at different times share it, as a position bias knows only how
+long ago a token was, and the signal of absolute positions is added before.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import numpy as np
 from keras import ops
 
 from models.nmt.attention import MASKED, Attention
+from models.nmt.layers import sinusoids
 from models.nmt.projection import project
 from models.nmt.transformer import Transformer
 
@@ -72,10 +73,14 @@ class CachedDecoder:
         self.model = model
         self.length = length
         dtype = model.compute_dtype
-        self._table = ops.cast(model.embedding.table, dtype)
+        self._table = ops.cast((model.target_embedding or model.embedding).table, dtype)
         self._softmax = ops.cast(_padded(model.softmax.kernel), dtype)
         # [heads, length]: the bias of a token of so many steps ago.
-        self._bias = model.decoder_bias.between(length, 1)[0, :, :, 0]
+        self._bias = (
+            model.decoder_bias.between(length, 1)[0, :, :, 0]
+            if model.decoder_bias is not None
+            else ops.zeros((1, length))
+        )
 
     def read(self, source_ids: Tensor) -> Source:
         """Encodes int ``[batch, Ls]``, where 0 is padding."""
@@ -93,7 +98,13 @@ class CachedDecoder:
         )
 
     def step(
-        self, source: Source, cache: Cache, tokens: Tensor, slots: Tensor, time: Tensor
+        self,
+        source: Source,
+        cache: Cache,
+        tokens: Tensor,
+        slots: Tensor,
+        time: Tensor,
+        begun: Tensor,
     ) -> tuple[Tensor, Cache]:
         """The distribution of the next token of every hypothesis.
 
@@ -106,6 +117,7 @@ class CachedDecoder:
             slot that held the ancestor of a hypothesis then, -1 where there was
             none, and its own at this time.
           time: int32 scalar.
+          begun: int32 ``[batch]``, the time of each sentence's first token.
 
         Returns:
           Logits float32 ``[batch, width, padded vocabulary]``: an id of the padding
@@ -113,7 +125,7 @@ class CachedDecoder:
         """
         bias = self._self_bias(slots, time)
         place = time % self.length * slots.shape[1]
-        x = ops.take(self._table, tokens, axis=0)
+        x = self._embedded(tokens, time - begun)
         all_keys, all_values = [], []
         for i, layer in enumerate(self.model.decoder_layers):
             attention = layer.attention
@@ -122,18 +134,28 @@ class CachedDecoder:
             )
             keys = _written(cache.keys[i], keys, place)
             values = _written(cache.values[i], values, place)
-            scores = ops.matmul(queries, ops.swapaxes(keys, -1, -2))
+            scores = _scores(attention, queries, ops.swapaxes(keys, -1, -2))
             x = x + _mixed(attention, scores, bias, values)
             attention = layer.cross_attention
             (queries,) = attention._project(layer.cross_norm(x), attention.query)
-            scores = ops.matmul(queries, source.keys[i])
+            scores = _scores(attention, queries, source.keys[i])
             x = x + _mixed(attention, scores, source.bias, source.values[i])
             x = x + layer.feedforward(layer.feedforward_norm(x))
             all_keys.append(keys)
             all_values.append(values)
-        logits = project(self.model.decoder_norm(x), self._softmax)
-        cache = Cache(tuple(all_keys), tuple(all_values))
-        return ops.cast(logits, "float32"), cache
+        logits = ops.cast(project(self.model.decoder_norm(x), self._softmax), "float32")
+        clip = self.model.shape.logit_clip
+        if clip is not None:
+            logits = ops.clip(logits, -clip, clip)
+        return logits, Cache(tuple(all_keys), tuple(all_values))
+
+    def _embedded(self, tokens: Tensor, positions: Tensor) -> Tensor:
+        """``[batch, width, d]`` of int ``[batch, width]`` at ``[batch]``."""
+        x = ops.take(self._table, tokens, axis=0)
+        if self.model.decoder_bias is not None:
+            return x
+        signal = sinusoids(positions, self.model.shape.d_model)
+        return x + ops.cast(signal, x.dtype)[:, None]
 
     def _self_bias(self, slots: Tensor, time: Tensor) -> Tensor:
         """float32 ``[batch, heads, width, length * width]``.
@@ -187,6 +209,13 @@ def _padded(kernel: Tensor) -> Tensor:
 def _written(cache: Tensor, new: Tensor, place: Tensor) -> Tensor:
     """The cache with ``new``, ``[batch, heads, width, head_dim]``, from a place on."""
     return ops.slice_update(cache, [0, 0, place, 0], new)
+
+
+def _scores(attention: Attention, queries: Tensor, keys: Tensor) -> Tensor:
+    """``[..., width, dim]`` and ``[..., dim, keys]`` to ``[..., width, keys]``."""
+    if attention.scale is not None:
+        queries = queries * attention.scale
+    return ops.matmul(queries, keys)
 
 
 def _mixed(attention: Attention, scores: Tensor, bias: Tensor, values: Tensor):

@@ -22,7 +22,7 @@ def draw(
     """
     slots = own_slots(beam)
     logits, cache = decoder.step(
-        sentences.source, beam.cache, beam.newest, slots, beam.time
+        sentences.source, beam.cache, beam.newest, slots, beam.time, beam.begun
     )
     logits = logits[:, :, : decoder.model.vocabulary_size]
     age = beam.time - beam.begun

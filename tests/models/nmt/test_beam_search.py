@@ -1,5 +1,7 @@
 """Beam search against everything that can be said, and against two other searches."""
 
+import dataclasses
+
 import keras
 import numpy as np
 import pytest
@@ -7,6 +9,7 @@ import pytest
 from models.nmt.beam_search import SearchOptions
 from models.nmt.search_options import END_ID
 from tests.models.nmt.tiny_decoder import (
+    ODD,
     build,
     every_sentence,
     fast_search,
@@ -79,9 +82,12 @@ def test_width_one_is_greedy(model, tables):
     assert min(lengths) < 4 and max(lengths) == 5, "some end and some do not"
 
 
-def test_scores_are_the_likelihoods_of_what_was_found():
+@pytest.mark.parametrize("block", ["t5", "vaswani"])
+def test_scores_are_the_likelihoods_of_what_was_found(block):
     """Cached, side by side, padded and reordered; against one teacher-forced row."""
-    model = build(vocabulary=150, seed=1)  # more than one row of the search's grid
+    shape = dataclasses.replace(ODD, block=block)
+    # Of 150 ids the search's grid has more than one row.
+    model = build(vocabulary=150, seed=1, shape=shape)
     sources = [[17, 140, 3, 1], [99, 1], [5, 6, 7, 8, 9, 10, 128, 1]]
     limits = [8, 5, 7]
     options = SearchOptions(beams=5, nbest=5)
