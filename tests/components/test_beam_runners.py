@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tarfile
 from pathlib import Path
 
 import pytest
+from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.options.pipeline_options_validator import PipelineOptionsValidator
 from apache_beam.runners.portability.portable_runner import PortableRunner
+from apache_beam.runners.portability.stager import Stager
 
 from components import beam_runner, ingest, tokenize
 from components.ingest import graph as ingest_graph
@@ -64,6 +68,26 @@ def test_the_job_of_a_cluster_is_made_without_one(runner, verb, tmp_path):
     }
     assert {stage for stage in stages if any(stage in name for name in names)} == stages
     assert proto.SerializeToString()
+
+
+def test_the_setup_file_brings_the_whole_project_to_the_workers(tmp_path):
+    project = tmp_path / "project"
+    project.mkdir()
+    for name in ("components", "models", "pipeline", "configs"):
+        shutil.copytree(SETUP_FILE.parent / name, project / name)
+    for name in ("setup.py", "README.md"):
+        shutil.copy(SETUP_FILE.parent / name, project / name)
+    options = PipelineOptions(
+        [f"--setup_file={project / 'setup.py'}", "--no_save_main_session"]
+    )
+    (tmp_path / "staged").mkdir()
+    Stager.create_job_resources(options, str(tmp_path / "staged"))
+    (package,) = (tmp_path / "staged").glob("*.tar.gz")
+    with tarfile.open(package) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    for module in (ingest_graph, tokenize_graph):
+        assert f"{module.__name__.replace('.', '/')}.py" in names
+    assert "configs/quickstart.yaml" in names
 
 
 def test_options_that_a_runner_misses_are_said():
