@@ -106,6 +106,10 @@ def _to_record(law: Law) -> dict[str, Any]:
         "fixed": list(law.fixed),
         "undetermined": list(law.undetermined),
         "noise": dict(law.noise),
+        "shared_noise": {
+            task: [[_finite(v) for v in row] for row in cross.tolist()]
+            for task, cross in law.shared_noise.items()
+        },
         "warnings": list(law.warnings),
     }
 
@@ -134,6 +138,10 @@ def _from_record(record: Mapping[str, Any]) -> Law:
         fixed=tuple(record["fixed"]),
         undetermined=tuple(record["undetermined"]),
         noise=record.get("noise", {}),
+        shared_noise={
+            task: np.array(cross, dtype=float)
+            for task, cross in record.get("shared_noise", {}).items()
+        },
     )
 
 

@@ -24,6 +24,7 @@ from models.laws.bivariate import fit_bivariate
 from models.laws.fitting import Options, reference_size
 from models.laws.law import Law
 from models.laws.observations import Observations
+from models.laws.shared_noise import with_shared_noise
 from models.laws.sharing import Backtest, choose_sharing, fit_shared
 
 log = logging.getLogger(__name__)
@@ -178,7 +179,22 @@ def fit_laws(
             )
         raise UserError(f"{where}: {refusals[0]}")
     _check_fixed(laws, config)
-    return laws, [*runs.notes, *refusals]
+    return _correlated(laws, runs.fitted), [*runs.notes, *refusals]
+
+
+def _correlated(laws: list[Law], runs: Observations) -> list[Law]:
+    """The laws with what the tasks of one trial share."""
+    found = list(laws)
+    for test_set in dict.fromkeys(law.test_set for law in laws):
+        which = [
+            k
+            for k, law in enumerate(laws)
+            if (law.kind, law.test_set) == ("approximate", test_set)
+        ]
+        together = with_shared_noise([laws[k] for k in which], runs)
+        for k, law in zip(which, together, strict=True):
+            found[k] = law
+    return found
 
 
 def _check_fixed(laws: list[Law], config: Config) -> None:

@@ -43,6 +43,8 @@ class Law:
       fixed: Parameters that were given, not fitted.
       undetermined: Parameters that the fitted values do not depend on.
       noise: Label of a weighting -> its noise over ``residual_sd``, where seeds tell.
+      shared_noise: Another task -> covariance of these coefficients with those of its
+        law, [parameters, its parameters]; see `models.laws.shared_noise`.
     """
 
     kind: str
@@ -63,6 +65,7 @@ class Law:
     fixed: tuple[str, ...] = ()
     undetermined: tuple[str, ...] = ()
     noise: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    shared_noise: Mapping[str, Array] = dataclasses.field(default_factory=dict)
 
     @property
     def theta(self) -> Array:

@@ -227,8 +227,8 @@ def _spread(problem: Problem, best: Array, others: Array, level: float) -> _Spre
             values = other.values(compared)
             solved.append(other.solve(best))
             differences.append(values[1:] - values[0])
-        moves.append((moved.index, 0.5 * (solved[0] - solved[1])))
-        gains.append((moved.index, 0.5 * (differences[0] - differences[1])))
+        moves.append((moved.shares, 0.5 * (solved[0] - solved[1])))
+        gains.append((moved.shares, 0.5 * (differences[0] - differences[1])))
     if not moves:
         endless = np.full(len(best), np.inf)
         return _Spread(endless, np.full(len(others), np.inf), 0.0)
