@@ -14,9 +14,9 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
+from laws_coverage import draw, truth
 from scipy.optimize import minimize
 
-from benchmarks.laws_coverage import draw, truth
 from models.laws import Options, fit_approximate
 from models.laws.design import cheapest
 from models.laws.precision import Precision, precision
