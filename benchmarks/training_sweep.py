@@ -1,6 +1,6 @@
 """What a sweep costs beside its training steps, on the smallest models.
 
-    python benchmarks/training_sweep.py [--case CASE] [--steps 800] [--data FOLDER]
+    python benchmarks/training_sweep.py [--case CASE] [--steps 2000] [--data FOLDER]
 
     sweep        4 sizes x 5 mixtures: wall time against pure step time / cores
     resume       a stopped trial: from an imported TensorFlow to its next step
@@ -33,7 +33,7 @@ MIXTURES = "[0, 0.3, 0.5, 0.7, 1]"
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--case", choices=CASES)
-    parser.add_argument("--steps", type=int, default=800, help="of each trial")
+    parser.add_argument("--steps", type=int, default=2000, help="of each trial")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--data", type=Path, default=DATA)
     arguments = parser.parse_args()
