@@ -43,7 +43,9 @@ def save(path: Path, arrays: Mapping[str, np.ndarray], record: Any = None) -> No
     Raises:
       UserError: There is no room or no permission; what was there stays as it is.
     """
-    text = np.frombuffer(json.dumps(record).encode(), np.uint8)
+    # The names of all entries: damage to the archive's directory may hide some.
+    described = {"arrays": sorted(arrays), "record": record}
+    text = np.frombuffer(json.dumps(described).encode(), np.uint8)
     with _replacing(path) as temporary, open(temporary, "wb") as file:
         np.savez(file, **{_RECORD: text}, **arrays)
         file.flush()
@@ -76,7 +78,10 @@ def load(path: Path) -> tuple[dict[str, np.ndarray], Any]:
         raise ValueError(f"{path}: damaged checkpoint ({reason})") from None
     if _RECORD not in arrays:
         raise ValueError(f"{path}: not a checkpoint of ours")
-    return arrays, json.loads(arrays.pop(_RECORD).tobytes().decode())
+    described = json.loads(arrays.pop(_RECORD).tobytes().decode())
+    if described["arrays"] != sorted(arrays):
+        raise ValueError(f"{path}: damaged checkpoint (some of its arrays are missing)")
+    return arrays, described["record"]
 
 
 def save_step(

@@ -66,7 +66,7 @@ def _checkpoint_bytes(
     config: Config, groups: Iterable[Group], index: Mapping[str, Any], jobs: int
 ) -> int:
     """Of the largest groups that train at once: those kept, and one being written."""
-    copies = 2 if config.average_decay else 1
+    copies = 1 + (config.average_decay > 0) + (config.momentum > 0)
     largest = sorted((_parameters(group, index) for group in groups), reverse=True)
     return sum(largest[:jobs]) * _FLOAT * copies * (config.keep_checkpoints + 1)
 

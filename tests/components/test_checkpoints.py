@@ -46,3 +46,41 @@ def test_only_the_newest_are_kept(tmp_path):
 
 def test_nothing_there_is_nothing(tmp_path):
     assert checkpoints.load_newest(tmp_path) is None
+
+
+def test_no_single_damaged_byte_gives_other_weights(tmp_path):
+    arrays = {"a": np.arange(40.0), "b": np.arange(12, dtype="int64").reshape(3, 4)}
+    path = tmp_path / "c.npz"
+    checkpoints.save(path, arrays, {"step": 3})
+    whole = path.read_bytes()
+    rng = np.random.default_rng(5)
+    refused = 0
+    for place in rng.choice(len(whole), 300, replace=False):
+        damaged = bytearray(whole)
+        damaged[place] ^= 1 << rng.integers(8)
+        path.write_bytes(damaged)
+        try:
+            found, record = checkpoints.load(path)
+        except ValueError as error:
+            assert "c.npz: " in str(error)
+            refused += 1
+            continue
+        # A byte that says when the file was made, and the like.
+        assert record == {"step": 3} and found.keys() == arrays.keys()
+        for name, value in arrays.items():
+            np.testing.assert_array_equal(found[name], value)
+    assert refused > 150
+
+
+def test_no_readable_checkpoint_is_said(tmp_path, caplog):
+    for step in (1, 2):
+        (tmp_path / f"step-{step:08d}.npz").write_bytes(b"PK nothing")
+    with caplog.at_level(logging.WARNING):
+        assert checkpoints.load_newest(tmp_path) is None
+    assert "no readable checkpoint is left; from the start" in caplog.text
+
+
+def test_what_a_killed_process_left_is_removed(tmp_path):
+    (tmp_path / ".step-00000005.npz.123.tmp").write_bytes(b"half")
+    checkpoints.save_step(tmp_path, 10, {"w": np.zeros(2)}, None)
+    assert [path.name for path in tmp_path.iterdir()] == ["step-00000010.npz"]

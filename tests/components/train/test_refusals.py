@@ -95,6 +95,8 @@ def test_room_is_counted_for_what_is_written():
     # Two trials, weights and average, two kept and one being written, 4 bytes each.
     assert one == 2 * total * 2 * 3 * 4
     assert storage._checkpoint_bytes(config, groups, index, 2) == 2 * one
+    heavier = dataclasses.replace(config, momentum=0.9)
+    assert storage._checkpoint_bytes(heavier, groups, index, 1) == 3 * one // 2
     assert storage._weight_bytes(groups, index) == 4 * total * 4
 
 
