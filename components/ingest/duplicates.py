@@ -42,7 +42,7 @@ class Drops:
 
 def claims(
     block: Block, homes: np.ndarray, task: str, config: Duplicates, seed: int
-) -> Iterator[np.ndarray]:
+) -> Iterator[tuple[int, np.ndarray]]:
     """The claims of a block of pairs.
 
     Args:
@@ -53,12 +53,13 @@ def claims(
       seed: Seed of the keys.
 
     Yields:
-      uint64 [4 or more, claims], the columns `GROUP` to `HOME` and sketches.
+      The band (claims of different bands never meet), and uint64 [4 or more,
+      claims], the columns `GROUP` to `HOME` and sketches.
     """
     place = np.stack([block.pair_keys, block.places, homes])
     for side in _SIDES.get(config.same, ()):
         salt = _salt("same", side, "" if config.across_tasks else task)
-        yield np.vstack([_sentences(block, side) ^ salt, place])
+        yield 0, np.vstack([_sentences(block, side) ^ salt, place])
     if config.similarity is None:
         return
     bands = near.bands_of(config.similarity)
@@ -67,8 +68,8 @@ def claims(
         salt = _salt("near", side, "" if config.across_tasks else task)
         groups = (near.band_keys(found, bands, 0) ^ salt).T
         rest = np.vstack([place, near.sketches(found)])
-        for group in groups:
-            yield np.vstack([group, rest])
+        for band, group in enumerate(groups):
+            yield band, np.vstack([group, rest])
 
 
 def settle(columns: np.ndarray, similarity: float | None) -> np.ndarray:

@@ -84,11 +84,12 @@ class Clean(beam.DoFn):
         told = duplicates.claims(
             block, homes, task, self._config.duplicates, self._config.seed
         )
-        for columns in told:
+        for band, columns in told:
             where = splits.bucket_of(columns[duplicates.GROUP], shards)
             for index in np.unique(where).tolist():
                 ref = self._writer.write(spill.bare(columns[:, where == index]))
-                yield pvalue.TaggedOutput("claims", ((len(columns), index), ref))
+                key = len(columns), band, index
+                yield pvalue.TaggedOutput("claims", (key, ref))
 
 
 class Settle(beam.DoFn):
@@ -99,9 +100,9 @@ class Settle(beam.DoFn):
         self._tasks = list(tasks)
 
     def process(
-        self, element: tuple[tuple[int, int], Iterable[spill.Ref]]
+        self, element: tuple[tuple[int, int, int], Iterable[spill.Ref]]
     ) -> Iterator[tuple[str, duplicates.Drops]]:
-        (width, _), refs = element
+        (width, _, _), refs = element
         columns = spill.read_columns(list(refs), width)
         sketched = width > duplicates.HOME + 1
         similarity = self._config.duplicates.similarity if sketched else None
