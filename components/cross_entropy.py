@@ -64,8 +64,10 @@ class Scorer:
         that only the very last is padded, with empty rows, which hold no sentence
         and so count for nothing.
         """
-        slots = max((t.sentence_ids.shape[1] for t in test_sets), default=0)
-        parts = list(self._score_rows(test_sets, slots)) if slots else []
+        if not test_sets:
+            return []
+        slots = max(test_set.sentence_ids.shape[1] for test_set in test_sets)
+        parts = list(self._score_rows(test_sets, slots))
         sums = np.concatenate([nats for nats, _ in parts], axis=1)
         counts = np.concatenate([tokens for _, tokens in parts])
         found, first = [], 0
@@ -132,7 +134,7 @@ class Scorer:
     def _token_losses(self, *fields: tf.Tensor) -> tf.Tensor:
         """Four ``[rows, length]`` -> nats, ``[stack, rows, length]``."""
         stacked = [tf.tile(field[None], (self.model.stack, 1, 1)) for field in fields]
-        if getattr(self.model.shape, "logit_clip", None) is not None:
+        if self.model.shape.logit_clip is not None:
             return self.model.token_losses(*stacked)
         x = self.model.decode(*stacked)
         return scoring.cross_entropy(x, self.model.softmax.kernel, stacked[2])

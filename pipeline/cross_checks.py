@@ -41,6 +41,7 @@ def check(experiment: Experiment) -> None:
     _check_no_twins("train.seeds", experiment.train.seeds)
     _check_held_out(experiment, mixtures)
     _check_data(experiment)
+    _check_kept_weights(experiment)
 
 
 def check_files(experiment: Experiment, base: Path) -> None:
@@ -162,6 +163,17 @@ def _check_data(experiment: Experiment) -> None:
                 "missing; expected a section with source and target, or files, of "
                 f"this task{suggestion(task, known)}",
             )
+
+
+def _check_kept_weights(experiment: Experiment) -> None:
+    """A curve of quality needs the weights along the learning curve."""
+    quality = experiment.evaluate.quality
+    if quality is not None and quality.curve and not experiment.train.keep_weights:
+        raise FieldError(
+            "evaluate.quality.curve",
+            "translates with the weights of every evaluation, which are not kept; set "
+            "train.keep_weights: true",
+        )
 
 
 def _check_no_twins(field: str, values: Sequence) -> None:

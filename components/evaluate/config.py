@@ -24,6 +24,8 @@ class Quality:
       bleurt: Folder of a BLEURT checkpoint (such as BLEURT-20), relative to the
         experiment file.
       comet: Name of a COMET model, or the path of a checkpoint.
+      curve: Translate at every evaluation of the learning curve too, with the weights
+        that ``train.keep_weights`` has kept.
     """
 
     metrics: tuple[MetricName, ...] = ("bleu", "chrf")
@@ -32,6 +34,7 @@ class Quality:
     zero_shot: bool = False
     bleurt: str | None = None
     comet: str = "Unbabel/wmt22-comet-da"
+    curve: bool = False
 
     def __post_init__(self) -> None:
         if not self.metrics:

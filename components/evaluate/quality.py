@@ -23,13 +23,15 @@ from components.evaluate.scores import Metric, Scores
 from components.evaluate.trained import Trained, load_trained
 from components.metrics_table import Row
 from components.tokenize.reader import load_index
-from components.train.layout import load_record
+from components.train.layout import kept_weights, load_record
 from models.errors import UserError
+from models.nmt.search_options import SearchOptions
 
 log = logging.getLogger(__name__)
 
-Key = tuple[str, str, str, str]
-"""Trial, task, test set, origin."""
+_KEY = ("trial", "step", "task", "test_set", "origin")
+Key = tuple[str, int, str, str, str]
+"""Trial, step, task, test set, origin."""
 
 
 def measure(
@@ -40,7 +42,7 @@ def measure(
     A metric that cannot be had is said and left out, the others are computed.
 
     Returns:
-      Trial, task, test set, origin -> the cells of the metrics table.
+      Trial, step, task, test set, origin -> the cells of the metrics table.
     """
     metrics, problems = build_metrics(config, places.base)
     texts = _texts(config, places)
@@ -51,19 +53,29 @@ def measure(
         log.warning("evaluate: %s", problem)
     found: dict[Key, dict[str, Any]] = {}
     used: set[str] = set()
+    decoders = _Decoders(config.search, places)
     for name in trials:
-        if load_record(places.train / name)["status"] != "done":
+        record = load_record(places.train / name)
+        if record["status"] != "done":
             continue
-        for translation in _translations(config, places, name, texts, used):
-            found |= _score(metrics, places.directory, name, translation)
+        last = record["steps"]
+        for step in _steps(config, places.train / name, last):
+            folder = name if step == last else f"{name}/step-{step:08d}"
+            weights = None if step == last else step
+            for made in _translations(config, decoders, name, weights, texts, used):
+                cells = _score(metrics, places.directory, folder, made)
+                text = made.text
+                found |= {
+                    (name, step, text.task, text.name, origin): own
+                    for origin, own in cells.items()
+                }
     _forget(places.kept, used)
     record = {
         "metrics": [metric.name for metric in metrics],
         "problems": problems,
         "search": manifest.plain(config.search),
         "scores": [
-            dict(zip(("trial", "task", "test_set", "origin"), key, strict=True)) | cells
-            for key, cells in found.items()
+            dict(zip(_KEY, key, strict=True)) | cells for key, cells in found.items()
         ],
     }
     text = json.dumps(record, indent=1, ensure_ascii=False)
@@ -71,10 +83,18 @@ def measure(
     return found
 
 
-def with_quality(row: Row, found: Mapping[Key, Mapping[str, Any]]) -> Row:
-    """A final row with its cells of translation quality, where there are any."""
-    key = (row.trial, row.task, row.test_set, row.origin)
-    if row.loss_kind != "final" or key not in found:
+def with_quality(
+    row: Row, found: Mapping[Key, Mapping[str, Any]], *, curve: bool
+) -> Row:
+    """A row with its cells of translation quality, where there are any.
+
+    Args:
+      row: Of the metrics table.
+      found: What `measure` returned.
+      curve: Whether rows of learning curves get them too, or only final rows.
+    """
+    key = (row.trial, row.step, row.task, row.test_set, row.origin)
+    if key not in found or not (curve or row.loss_kind == "final"):
         return row
     names = {field.name for field in dataclasses.fields(Row)}
     cells = {name: cell for name, cell in found[key].items() if name in names}
@@ -130,32 +150,85 @@ def _texts(config: Quality, places: Artifacts) -> list[TestText]:
     ]
 
 
+class _Decoders:
+    """Translators, one a size: compiled once, whatever weights are in them.
+
+    Args:
+      options: Of the search.
+      places: Where the trials lie.
+    """
+
+    def __init__(self, options: SearchOptions, places: Artifacts):
+        self.options, self.places = options, places
+        self._translators: dict[str, Translator] = {}
+        self._loaded: tuple[tuple[str, int | None], Trained] | None = None
+
+    def of(self, trial: str, step: int | None) -> tuple[Trained, Translator]:
+        """The translator of a trial, with its weights at a step or its final ones."""
+        folder = self.places.train / trial
+        size = manifest.load(folder).config["trial"]["size"]
+        known = self._translators.get(size)
+        if self._loaded is None or self._loaded[0] != (trial, step):
+            model = known.model if known else None
+            trained = load_trained(folder, self.places.tokens, step=step, into=model)
+            self._loaded = (trial, step), trained
+        trained = self._loaded[1]
+        if known is None:
+            known = self._translators[size] = Translator(trained.model, self.options)
+        return trained, known
+
+
+def _steps(config: Quality, folder: Path, last: int) -> list[int]:
+    """The steps whose weights translate, the last one last."""
+    if not config.curve:
+        return [last]
+    kept = sorted(kept_weights(folder))
+    if not kept:
+        raise UserError(
+            f"evaluate.quality.curve: {folder} has kept no weights of its evaluations; "
+            "set train.keep_weights and train again"
+        )
+    return [*(step for step in kept if step != last), last]
+
+
 def _translations(
     config: Quality,
-    places: Artifacts,
+    decoders: _Decoders,
     trial: str,
+    step: int | None,
     texts: Sequence[TestText],
     used: set[str],
 ) -> Iterator[Translation]:
-    """A trial's translations of the test sets, kept ones where they are there."""
+    """A trial's translations of the test sets, kept ones where they are there.
+
+    Args:
+      config: What to translate.
+      decoders: To translate with.
+      trial: Its name.
+      step: Of the evaluation whose weights translate; its final ones when ``None``.
+      texts: The test sets.
+      used: Gets the keys of the translations.
+    """
+    places = decoders.places
     described = manifest.load(places.train / trial)
     weights = dict(described.config["trial"]["mixture"])
-    translator: tuple[Trained, Translator] | None = None
     for text in texts:
         if not config.zero_shot and not weights.get(text.task, 0) > 0:
             continue
         key = manifest.key_of(
             "translation",
-            {"search": config.search, "task": text.task, "test_set": text.name},
+            {
+                "search": config.search,
+                "task": text.task,
+                "test_set": text.name,
+                "step": step,
+            },
             {"trial": described.key, "ingest": manifest.digest_input(places.ingest)},
         )
         used.add(key)
         path = places.kept / f"{key}{hypotheses.SUFFIX}"
         if not path.is_file():
-            if translator is None:
-                trained = load_trained(places.train / trial, places.tokens)
-                translator = trained, Translator(trained.model, config.search)
-            hypotheses.write(path, translate(*translator, text))
+            hypotheses.write(path, translate(*decoders.of(trial, step), text))
             log.info("evaluate: %s translated %s %s", trial, text.task, text.name)
         yield _read_back(path, text)
 
@@ -183,8 +256,9 @@ def _read_back(path: Path, text: TestText) -> Translation:
 
 
 def _score(
-    metrics: Sequence[Metric], directory: Path, trial: str, translation: Translation
-) -> dict[Key, dict[str, Any]]:
+    metrics: Sequence[Metric], directory: Path, folder: str, translation: Translation
+) -> dict[str, dict[str, Any]]:
+    """Scores a translation and writes it; origin -> cells."""
     text = translation.text
     parts = text.parts()
     scores: dict[str, Scores] = {
@@ -195,10 +269,10 @@ def _score(
         for name, found in scores.items()
         if found.by_sentence is not None
     }
-    path = hypotheses.file_of(directory, trial, text.task, text.name)
+    path = hypotheses.file_of(directory, folder, text.task, text.name)
     hypotheses.write(path, translation, columns)
     return {
-        (trial, text.task, text.name, origin): _cells(scores, origin, translation, own)
+        origin: _cells(scores, origin, translation, own)
         for origin, own in parts.items()
     }
 

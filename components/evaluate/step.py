@@ -47,7 +47,8 @@ def evaluate_all(config: Config, places: Artifacts) -> dict[str, int]:
     rows.sort(key=lambda row: trials.index(row.trial))
     if config.quality is not None:
         found = quality.measure(config.quality, places, trials)
-        rows = [quality.with_quality(row, found) for row in rows]
+        curve = config.quality.curve
+        rows = [quality.with_quality(row, found, curve=curve) for row in rows]
     metrics_table.write(places.directory / metrics_table.FILE_NAME, rows)
     text = json.dumps(irreducible_losses(index), indent=1)
     manifest.write_atomically(places.directory / IRREDUCIBLE, text + "\n")

@@ -11,7 +11,7 @@ import numpy as np
 from components import checkpoints, manifest
 from components.tokenize.reader import load_index
 from components.tokenize.vocabulary import Vocabulary
-from components.train.layout import WEIGHTS, load_record
+from components.train.layout import WEIGHTS, load_record, weights_at
 from models.errors import UserError
 from models.nmt.sizes import get_shape
 from models.nmt.transformer import Transformer
@@ -88,13 +88,21 @@ class Trained:
         return [part.tolist() for part in np.split(flat, np.cumsum(lengths)[:-1])]
 
 
-def load_trained(folder: Path, tokens: Path | None = None) -> Trained:
+def load_trained(
+    folder: Path,
+    tokens: Path | None = None,
+    *,
+    step: int | None = None,
+    into: Transformer | None = None,
+) -> Trained:
     """Loads the kept weights of one trial.
 
     Args:
       folder: Of the trial, ``runs/NAME/train/TRIAL``.
       tokens: The artifact of ``tokenize`` that it was trained on; by default the one
         beside ``train``.
+      step: Of an evaluation whose weights were kept; the final weights when ``None``.
+      into: A model of the same size to put the weights into; a new one when ``None``.
 
     Raises:
       UserError: It is no finished trial, or not one of this vocabulary.
@@ -109,7 +117,8 @@ def load_trained(folder: Path, tokens: Path | None = None) -> Trained:
     described = manifest.load(folder)
     check_vocabulary(folder, described.inputs["tokens"], tokens)
     mixture = dict(described.config["trial"]["mixture"])
-    model = load_model(folder / WEIGHTS, index["vocabulary_size"])
+    path = folder / (WEIGHTS if step is None else weights_at(step))
+    model = load_model(path, index["vocabulary_size"], into)
     vocabulary = Vocabulary.load(tokens)
     if vocabulary.size != index["vocabulary_size"]:
         raise UserError(
@@ -135,16 +144,19 @@ def check_vocabulary(folder: Path, trained_on: str, tokens: Path) -> None:
         )
 
 
-def load_model(path: Path, vocabulary_size: int) -> Transformer:
-    """A single model with the weights of a checkpoint.
+def load_model(
+    path: Path, vocabulary_size: int, model: Transformer | None = None
+) -> Transformer:
+    """A single model, given or new, with the weights of a checkpoint.
 
     Raises:
       UserError: The checkpoint was made with a vocabulary of another size.
     """
     arrays, record = checkpoints.load(path)
     check_size(path, record["vocabulary_size"], vocabulary_size)
-    model = Transformer(get_shape(record["size"]), vocabulary_size)
-    model.build()
+    if model is None:
+        model = Transformer(get_shape(record["size"]), vocabulary_size)
+        model.build()
     for variable in model.trainable_variables:
         variable.assign(arrays[variable.path])
     return model

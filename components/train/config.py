@@ -47,6 +47,8 @@ class Config:
         longer where one takes more than a fiftieth of it; 0 saves at every return
         from the accelerator.
       keep_checkpoints: Newest checkpoints kept while a group is in progress.
+      keep_weights: Whether the weights of every evaluation are kept, so that the
+        test sets can be translated with them (``evaluate.quality.curve``).
       profile: Whether to record a TensorBoard profile of an early part of training
         of each group.
       strategy: ``default`` (one device), ``mirrored``, ``multi_worker`` or ``tpu``.
@@ -74,6 +76,7 @@ class Config:
     steps_per_call: int = 10
     checkpoint_seconds: int = 20
     keep_checkpoints: int = 2
+    keep_weights: bool = False
     profile: bool = False
     strategy: Literal["default", "mirrored", "multi_worker", "tpu"] = "default"
     precision: Literal["float32", "mixed_bfloat16"] = "float32"

@@ -76,7 +76,7 @@ class Program:
     def evaluate(self, test_sets: Sequence[TestSet]) -> list[SentenceLosses]:
         """Exact losses of every trial under the weights that will be kept."""
         with self.average.in_place():
-            return [self.scorer.score(test_set) for test_set in test_sets]
+            return self.scorer.score_all(test_sets)
 
     @property
     def learning_rate(self) -> float:

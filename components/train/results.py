@@ -106,7 +106,10 @@ def write_crashed(
 
 
 def write_weights(
-    folder: Path, weights: Mapping[str, np.ndarray], model: Mapping[str, Any]
+    folder: Path,
+    weights: Mapping[str, np.ndarray],
+    model: Mapping[str, Any],
+    name: str = WEIGHTS,
 ) -> None:
     """Keeps the weights of a trial, as those of a single model."""
-    checkpoints.save(folder / WEIGHTS, weights, dict(model))
+    checkpoints.save(folder / name, weights, dict(model))

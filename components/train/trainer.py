@@ -19,6 +19,7 @@ from components.train import mixture, results, stopwatch
 from components.train.config import Config
 from components.train.curves import curve_rows
 from components.train.group import Group
+from components.train.layout import weights_at
 from components.train.milestones import evaluation_steps
 from components.train.profile import Profiler
 from components.train.program import Program
@@ -192,7 +193,16 @@ class GroupTrainer:
         }
         for index, found in rows.items():
             self.curves[index] += found
+            if self.config.keep_weights:
+                self._keep_weights(index)
         watch.evaluated(rows, training)
+
+    def _keep_weights(self, index: int) -> None:
+        """Keeps the weights that were just evaluated."""
+        folder = self.output / self.group.trials[index].id
+        model = self._model | {"step": self.step}
+        weights = self.program.weights(index)
+        results.write_weights(folder, weights, model, weights_at(self.step))
 
     def _stop_if_asked(self) -> None:
         if self.program.agree(self.stop()):

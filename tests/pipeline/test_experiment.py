@@ -106,6 +106,9 @@ def test_fewer_sizes_are_enough_when_a_coefficient_is_given(tmp_path):
         ("ingest.rules.copied.word: 3", "did you mean ingest.rules.copied.words?"),
         ("tokenize.vocabulary_size: 2k", "expected a whole number, found '2k'"),
         ("recommend.n: -5", "recommend.n: -5; expected a positive number"),
+        ("evaluate.quality: {curve: true}", "set train.keep_weights: true"),
+        ("evaluate.quality.metrics: [blue]", "'blue'; did you mean bleu?"),
+        ("evaluate.quality.search: {beams: 0}", "evaluate.quality.search.beams: got 0"),
     ],
 )
 def test_a_mistake_names_the_file_and_the_full_key(tmp_path, change, message):

@@ -113,6 +113,27 @@ def test_other_metrics_need_no_second_translation(sweep, measured, monkeypatch):
         evaluated(sweep, measured.parent / "other", other)
 
 
+def test_a_curve_of_quality(sweep, measured):
+    """Early weights translate worse, and the last ones as the final row says."""
+    asked = Quality(
+        metrics=("chrf",), test_sets=("in_domain",), curve=True,
+        search=SearchOptions(beams=1),
+    )  # fmt: skip
+    output = evaluated(sweep, measured.parent / "curve", asked)
+    rows = [
+        row
+        for row in metrics_table.read(output / "metrics.csv")
+        if row.trial == SECOND and row.task == "en-de" and row.test_set == "in_domain"
+    ]
+    curve = sorted((row.step, row.chrf) for row in rows if row.loss_kind == "curve")
+    assert len(curve) == 6 and curve[0][1] < curve[-1][1] - 5
+    (final,) = [row for row in rows if row.loss_kind == "final"]
+    assert (final.step, final.chrf) == curve[-1]
+    folder = output / "hypotheses" / SECOND
+    assert len(list(folder.glob("step-*/en-de.in_domain.tsv"))) == 5
+    assert (folder / "en-de.in_domain.tsv").is_file()
+
+
 def test_without_quality_no_text_is_read(sweep, tmp_path):
     output = evaluated(sweep, tmp_path / "evaluate", None)
     assert not (output / "quality.json").exists()
