@@ -25,6 +25,9 @@ from models.laws.observations import Observations
 from models.laws.solver import Array, minimize
 
 _FOLDS = 10
+# Runs of one size tell next to nothing of the exponent, which then runs to any bound;
+# none that was measured over sizes is larger than this.
+_LARGEST_ALPHA = 1.0
 _TIE = 1.05
 _TOLERANCE = 1e-8  # of the cost: a fold's refit is judged, not kept
 
@@ -123,7 +126,10 @@ def _bound(runs: Observations, label: str, options: Options) -> CapacityLaw:
     task = str(runs.task[0])
     own = runs.tasks.index(task) if task in runs.tasks else -1
     x = runs.n / reference_size(runs, options)
-    return CapacityLaw(x, runs.p, runs.shares, capacity(label, runs.tasks, own))
+    form = CapacityLaw(x, runs.p, runs.shares, capacity(label, runs.tasks, own))
+    if len(np.unique(runs.n)) > 1:
+        return form
+    return dataclasses.replace(form, largest_alpha=_LARGEST_ALPHA)
 
 
 def _fit(

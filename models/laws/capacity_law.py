@@ -23,12 +23,14 @@ class CapacityLaw:
       p: The task's own weight, [rows].
       shares: Weight of every task, [rows, tasks].
       capacity: The capacity function f.
+      largest_alpha: Upper bound of alpha.
     """
 
     x: Array
     p: Array
     shares: Array
     capacity: Capacity
+    largest_alpha: float = grouped.ALPHA_RANGE[1]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -43,7 +45,7 @@ class CapacityLaw:
     @property
     def upper(self) -> Array:
         """Bounds above."""
-        return np.array([grouped.ALPHA_RANGE[1], np.inf, np.inf, *self.capacity.upper])
+        return np.array([self.largest_alpha, np.inf, np.inf, *self.capacity.upper])
 
     def evaluate(self, theta: Array) -> tuple[Array, Array]:
         """Values [batch, rows] and Jacobian [batch, rows, parameters]."""

@@ -152,6 +152,7 @@ def test_laws_of_one_size_say_so_and_keep_a_sane_correction() -> None:
             mixture=mixture,
         )
         known.append(fit_approximate(runs, "linear", Options(single_size=True)))
+    assert all(law.parameters["alpha"] <= 1 for law in known)
     there, beyond = recommend(known, 2e7), recommend(known, 1e9)
     assert 0 <= there.optimism < 0.05 and there.warnings == ()
     assert "the laws know one size, 2e+07" in beyond.warnings[0]
