@@ -22,12 +22,24 @@ EXTRAS = {
         "tensorflow-text>=2.20,<2.22",
         "tensorflow-datasets>=4.9,<5",
     ],
-    "data": ["apache-beam>=2.77,<3", "google-crc32c>=1.5", "sentencepiece>=0.2.1"],
+    "data": [
+        "apache-beam>=2.77,<3",
+        "charset-normalizer>=3.3",
+        "google-crc32c>=1.5",
+        "pyarrow>=16",
+        "sentencepiece>=0.2.1",
+        "zstandard>=0.22",
+    ],
+    "language": ["py3langid>=0.4"],  # the rule wrong_language
     "evaluate": ["sacrebleu>=2.6,<3"],
     "kubeflow": ["kfp>=2.17,<2.17.3"],
-    "parquet": ["pyarrow>=16"],
 }
 EXTRAS["all"] = sorted({name for extra in EXTRAS.values() for name in extra})
+# Large, and for particular places only: not in "all".
+EXTRAS["comet"] = ["unbabel-comet>=2.2"]
+EXTRAS["huggingface"] = ["datasets>=2.19"]
+EXTRAS["gcp"] = ["apache-beam[gcp]>=2.77,<3"]
+EXTRAS["aws"] = ["apache-beam[aws]>=2.77,<3"]
 EXTRAS["dev"] = EXTRAS["all"] + ["hypothesis", "pytest", "ruff"]
 
 
