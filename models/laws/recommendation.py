@@ -139,9 +139,7 @@ def recommend(
         _alternative(problem, best, name, weights, float(half))
         for (name, weights), half in zip(others.items(), spread.gains, strict=True)
     )
-    feasible = problem.feasible(best)
-    free = problem.without_caps().solve() if (problem.caps < 1).any() else best
-    binding = bool(np.abs(free - best).max() > 1e-4)
+    feasible, believed = problem.feasible(best), float(problem.values(best[None])[0])
     return Recommendation(
         n=float(n),
         objective=objective,
@@ -150,17 +148,26 @@ def recommend(
         weight_intervals=dict(zip(tasks, spread.intervals(best), strict=True)),
         losses={law.task: float(law.predict(n, mixture)) for law in laws},
         loss_intervals={t: (float(a), float(b)) for t, (a, b) in intervals.items()},
-        believed=problem.shown(float(problem.values(best[None])[0])),
-        value=problem.shown(float(problem.values(best[None])[0]) + spread.optimism),
+        believed=problem.shown(believed),
+        value=problem.shown(believed + spread.optimism),
         optimism=spread.optimism,
         alternatives=alternatives,
         requirements=dict(require or {}),
         feasible=feasible,
-        unconstrained=_named(tasks, free) if binding else None,
+        unconstrained=_without_caps(problem, best),
         level=level,
         verdict=verdict(alternatives, feasible, problem, best),
         warnings=warnings(problem, best),
     )
+
+
+def _without_caps(problem: Problem, best: Array) -> dict[str, float] | None:
+    """The mixture without the cap on repetition; None where it does not bind."""
+    if not (problem.caps < 1).any():
+        return None
+    free = problem.without_caps().solve()
+    binding = np.abs(free - best).max() > 1e-4
+    return _named(problem.tasks, free) if binding else None
 
 
 def _named(tasks: Sequence[str], weights: Array) -> dict[str, float]:
