@@ -51,7 +51,8 @@ class Scorer:
 
     def __init__(self, model: Transformer):
         self.model = model
-        self._losses = tf.function(self._token_losses)
+        # Without AutoGraph: translating Keras's sources takes longer than tracing.
+        self._losses = tf.function(self._token_losses, autograph=False)
 
     def score(self, test_set: TestSet) -> SentenceLosses:
         """Loss of every sentence under every model of the stack."""

@@ -54,8 +54,12 @@ class Program:
         jit = config.jit == "on" or (
             config.jit == "auto" and strategies.jit_pays(config.strategy)
         )
-        self._replica_step = tf.function(self._step, jit_compile=jit or None)
-        self._steps = tf.function(self._run_steps)
+        # Without AutoGraph, whose translation of our sources and Keras's takes as long
+        # as all the rest of the tracing: loops are written out below.
+        self._replica_step = tf.function(
+            self._step, jit_compile=jit or None, autograph=False
+        )
+        self._steps = tf.function(self._run_steps, autograph=False)
 
     @property
     def parameters(self) -> ParameterCount:
@@ -130,12 +134,15 @@ class Program:
             yield f"average/{index}", variable
 
     def _run_steps(self, *fields: tf.Tensor) -> tf.Tensor:
-        total = tf.zeros((self.stack,))
-        for index in tf.range(tf.shape(fields[0])[0]):
+        def one(index: tf.Tensor, total: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
             batch = tuple(field[index] for field in fields)
             losses = self.strategy.run(self._replica_step, args=batch)
-            total += self.strategy.reduce(tf.distribute.ReduceOp.SUM, losses, axis=None)
-        return total
+            losses = self.strategy.reduce(tf.distribute.ReduceOp.SUM, losses, axis=None)
+            return index + 1, total + losses
+
+        steps = tf.shape(fields[0])[0]
+        start = tf.constant(0), tf.zeros((self.stack,))
+        return tf.while_loop(lambda index, _: index < steps, one, start)[1]
 
     def _step(self, *batch: tf.Tensor) -> tf.Tensor:
         """One update on this replica's share of the batch.
@@ -194,16 +201,24 @@ class Program:
     ) -> tuple[tf.Tensor, list[tf.Tensor]]:
         """The same as `_gradients`, some rows after the others: memory for those."""
         count = rows[0].shape[1] // parts
-        losses = tf.zeros((self.stack,))
-        gradients = [tf.zeros(v.shape) for v in self.model.trainable_variables]
-        for part in tf.range(parts):
+
+        def add(
+            part: tf.Tensor, losses: tf.Tensor, gradients: list[tf.Tensor]
+        ) -> tuple[tf.Tensor, tf.Tensor, list[tf.Tensor]]:
             first = part * count
             own = [field[:, first : first + count] for field in rows]
             own = [tf.ensure_shape(f, (f.shape[0], count, f.shape[2])) for f in own]
             more_losses, more = self._gradients(own, tokens, self._dropout(part))
-            losses += more_losses
-            gradients = [a + b for a, b in zip(gradients, more, strict=True)]
-        return losses, gradients
+            summed = [a + b for a, b in zip(gradients, more, strict=True)]
+            return part + 1, losses + more_losses, summed
+
+        variables = self.model.trainable_variables
+        start = (
+            tf.constant(0),
+            tf.zeros((self.stack,)),
+            [tf.zeros(variable.shape) for variable in variables],
+        )
+        return tf.while_loop(lambda part, *_: part < parts, add, start)[1:]
 
     def _dropout(self, part: tf.Tensor | int) -> Dropout:
         """Dropout for one part of one step on this replica.
