@@ -47,9 +47,7 @@ def main() -> None:
     parser.add_argument("--child", nargs=3, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.child:
-        name, shape, threads = arguments.child
-        serve(name, shape, int(threads))
-        return
+        return serve(*arguments.child)
     print(
         f"{date.today()}, {platform.machine()}, {os.cpu_count()} cores, "
         f"Python {platform.python_version()}"
@@ -148,9 +146,9 @@ class Child:
         return {"error": last[-1]}
 
 
-def serve(name: str, shape: str, threads: int) -> None:
+def serve(name: str, shape: str, threads: str) -> None:
     """A child: gets ready, then times a turn for each line that it reads."""
-    step, start_seconds = CANDIDATES[name](shape, threads)
+    step, start_seconds = CANDIDATES[name](shape, int(threads))
     print(json.dumps({"start_seconds": start_seconds}), flush=True)
     for _ in sys.stdin:
         steps, start = 0, time.perf_counter()
