@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -10,8 +11,8 @@ import tensorflow_text
 
 from components.evaluate.trained import Trained
 from components.serve.versions import Shapes
-from models.nmt import beam_search, search
-from models.nmt.cached_decoder import CachedDecoder
+from models.nmt.beam_search import NOT_ENDED
+from models.nmt.decoding import decode
 from models.nmt.search import Beam
 from models.nmt.search_options import END_ID, PAD_ID, SearchOptions
 
@@ -46,7 +47,7 @@ class TranslationModule(tf.Module):
             model=trained.vocabulary.serialised, out_type=tf.int32, add_eos=True
         )
         self.weights = [v.value for v in trained.model.trainable_variables]
-        self._decoder = CachedDecoder(trained.model)
+        self._decode = functools.partial(decode, trained.model, options)
         # One graph that all signatures call.
         self._translated = tf.function(
             self._translate, input_signature=[_TEXTS, _LANGUAGES], autograph=False
@@ -199,15 +200,11 @@ class TranslationModule(tf.Module):
             limits = tf.math.ceil(ratio * tf.cast(lengths, tf.float32) + extra)
             limits = tf.maximum(tf.cast(limits, tf.int32), 1)
             limits = tf.concat([limits, tf.ones([missing], tf.int32)], axis=0)
-            source = self._decoder.read(tf.ensure_shape(rows, [batch, length]))
-            beam = search.start(
-                self._decoder, self.options, tf.ensure_shape(limits, [batch]), bound
+            beam = self._decode(
+                tf.ensure_shape(rows, [batch, length]),
+                tf.ensure_shape(limits, [batch]),
+                length=bound,
             )
-
-            def extend(beam: Beam) -> Beam:
-                return beam_search.extend(self._decoder, self.options, source, beam)
-
-            beam = search.advance(beam, extend, bound)
             return self._best(beam, most - bound)
 
         return run
@@ -220,7 +217,7 @@ class TranslationModule(tf.Module):
         penalty = tf.cast(tf.maximum(lengths, 1), tf.float32)
         penalty **= self.options.length_normalisation
         scores = beam.kept_log_probabilities[:, 0] / penalty
-        ended = beam.kept_scores[:, 0] > search.NOT_ENDED
+        ended = beam.kept_scores[:, 0] > NOT_ENDED
         return tf.pad(tokens, [[0, 0], [0, missing]]), scores, ended
 
     def _text(self, tokens: tf.Tensor) -> tf.Tensor:

@@ -33,7 +33,7 @@ class TrialTranslator:
         to: str,
         tag: str | None,
         longest: int,
-        batch: int = 32,
+        batch: int = 64,
     ):
         self.trained, self.options, self.tag = trained, options, tag
         self.longest, self.joint = longest, pieces.joint(to)
