@@ -48,8 +48,9 @@ class Cache(NamedTuple):
     """Keys and values of the target tokens so far.
 
     Attributes:
-      keys, values: One a layer, ``[batch, heads, length * width, head_dim]``: the
-        slots of a time side by side.
+      keys: One a layer, ``[batch, heads, head_dim, length * width]``: the slots of a
+        time side by side.
+      values: One a layer, ``[batch, heads, length * width, head_dim]``.
     """
 
     keys: tuple[Tensor, ...]
@@ -132,9 +133,11 @@ class CachedDecoder:
             queries, keys, values = attention._project(
                 layer.attention_norm(x), attention.query, attention.key, attention.value
             )
-            keys = _written(cache.keys[i], keys, place)
-            values = _written(cache.values[i], values, place)
-            scores = _scores(attention, queries, ops.swapaxes(keys, -1, -2))
+            keys = ops.slice_update(
+                cache.keys[i], [0, 0, 0, place], ops.swapaxes(keys, -1, -2)
+            )
+            values = ops.slice_update(cache.values[i], [0, 0, place, 0], values)
+            scores = _scores(attention, queries, keys)
             x = x + _mixed(attention, scores, bias, values)
             attention = layer.cross_attention
             (queries,) = attention._project(layer.cross_norm(x), attention.query)
@@ -188,9 +191,10 @@ def empty_source(model: Transformer, batch: int, length: int) -> Source:
 def empty_cache(model: Transformer, batch: int, width: int, length: int) -> Cache:
     """A cache for ``width`` hypotheses a sentence, in rings of ``length`` places."""
     shape = model.shape
-    full = (batch, shape.heads, length * width, shape.head_dim)
-    zeros = (ops.zeros(full, model.compute_dtype),) * shape.dec_layers
-    return Cache(zeros, zeros)
+    joined, dtype = length * width, model.compute_dtype
+    keys = ops.zeros((batch, shape.heads, shape.head_dim, joined), dtype)
+    values = ops.zeros((batch, shape.heads, joined, shape.head_dim), dtype)
+    return Cache((keys,) * shape.dec_layers, (values,) * shape.dec_layers)
 
 
 def _padded(kernel: Tensor) -> Tensor:
@@ -204,11 +208,6 @@ def _padded(kernel: Tensor) -> Tensor:
     ids = np.arange(rows * COLUMNS)
     above = np.where(ids < vocabulary, ids, np.maximum(ids - COLUMNS, 0))
     return ops.take(kernel, np.minimum(above, vocabulary - 1), axis=1)
-
-
-def _written(cache: Tensor, new: Tensor, place: Tensor) -> Tensor:
-    """The cache with ``new``, ``[batch, heads, width, head_dim]``, from a place on."""
-    return ops.slice_update(cache, [0, 0, place, 0], new)
 
 
 def _scores(attention: Attention, queries: Tensor, keys: Tensor) -> Tensor:
