@@ -42,6 +42,7 @@ def check(experiment: Experiment) -> None:
     _check_held_out(experiment, mixtures)
     _check_data(experiment)
     _check_kept_weights(experiment)
+    _check_select(experiment)
 
 
 def check_files(experiment: Experiment, base: Path) -> None:
@@ -174,6 +175,20 @@ def _check_kept_weights(experiment: Experiment) -> None:
             "translates with the weights of every evaluation, which are not kept; set "
             "train.keep_weights: true",
         )
+
+
+def _check_select(experiment: Experiment) -> None:
+    """Shares are of tasks that there are."""
+    keep = experiment.select.keep if experiment.select else None
+    if isinstance(keep, Mapping):
+        for task in keep:
+            if task not in experiment.tasks:
+                known = ", ".join(experiment.tasks)
+                raise FieldError(
+                    f"select.keep.{task}",
+                    f"is not one of the tasks ({known})"
+                    + suggestion(task, experiment.tasks),
+                )
 
 
 def _check_no_twins(field: str, values: Sequence) -> None:

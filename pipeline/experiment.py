@@ -7,7 +7,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from components import evaluate, fit, ingest, recommend, report, tokenize, train
+from components import (
+    evaluate,
+    fit,
+    ingest,
+    recommend,
+    report,
+    select,
+    tokenize,
+    train,
+)
 from components.manifest import plain
 from components.trial import Trial
 from models.errors import FieldError, UserError
@@ -24,14 +33,16 @@ class Experiment:
       name: Names the default working directory, ``runs/<name>``.
       cohort: The set of tasks, as it appears in trial ids (``en-xx``).
       tasks: Language-pair directions, ``en-de``.
-      ingest, tokenize, train, evaluate, fit, recommend, report: What each step is
-        told; see the ``Config`` of the component of that name.
+      ingest, select, tokenize, train, evaluate, fit, recommend, report: What each
+        step is told; see the ``Config`` of the component of that name. Without a
+        section ``select`` there is no such step.
     """
 
     name: str
     cohort: str
     tasks: tuple[str, ...]
     ingest: ingest.Config = dataclasses.field(default_factory=ingest.Config)
+    select: select.Config | None = None
     tokenize: tokenize.Config = dataclasses.field(default_factory=tokenize.Config)
     train: train.Config
     evaluate: evaluate.Config = dataclasses.field(default_factory=evaluate.Config)

@@ -26,20 +26,21 @@ if TYPE_CHECKING:
 # any table and any law file.
 _VERBS = {
     "ingest": "raw text -> clean, deduplicated, split text",
+    "select": "clean text -> the part of it most worth training on",
     "tokenize": "text -> vocabulary and packed token shards",
     "train": "tokens -> one trained model a trial",
     "evaluate": "trained models -> the metrics table",
     "report": "everything -> one page with the figures",
 }
-_ALL_VERBS = (*list(_VERBS)[:4], "fit", "recommend", "report")
+_ALL_VERBS = (*list(_VERBS)[:5], "fit", "recommend", "report")
 
 _TABLES = (".csv", ".parquet")
 
 _RUN = """\
-Every step that is not already done, in order: ingest, tokenize, train, evaluate, fit,
-recommend, report. Stop it anywhere and run the same command again: it goes on from
-there. The last lines compare predicted with measured losses for the sizes and
-mixtures that the fit has never seen.
+Every step that is not already done, in order: ingest, select (where the file asks for
+it), tokenize, train, evaluate, fit, recommend, report. Stop it anywhere and run the
+same command again: it goes on from there. The last lines compare predicted with
+measured losses for the sizes and mixtures that the fit has never seen.
 """
 
 _PLAN = """\

@@ -47,7 +47,7 @@ def run(context: Context, *, until: str, force: Sequence[str] = ()) -> None:
     with _exclusive(context.workdir):
         forget(context.workdir, force)
         started = time.monotonic()
-        for step in steps.up_to(until):
+        for step in steps.up_to(context.experiment, until):
             _run_step(step, context)
         log.info("done in %s: %s", duration(time.monotonic() - started), until)
 
@@ -58,7 +58,7 @@ def run_one(context: Context, verb: str, *, force: bool = False) -> None:
     Raises:
       UserError: An artifact that the step reads is missing.
     """
-    step = steps.get_step(verb)
+    step = steps.get_step(context.experiment, verb)
     for needed in step.needs:
         if not (context.place(needed) / manifest.FILE_NAME).is_file():
             raise UserError(

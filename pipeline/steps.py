@@ -10,8 +10,18 @@ import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 
-from components import evaluate, fit, ingest, recommend, report, tokenize, train
+from components import (
+    evaluate,
+    fit,
+    ingest,
+    recommend,
+    report,
+    select,
+    tokenize,
+    train,
+)
 from components.manifest import Manifest
+from models.errors import UserError
 from pipeline.experiment import Experiment
 
 
@@ -44,11 +54,13 @@ class Step:
       verb: Its name: component, CLI command, section of the file, artifact.
       needs: The verbs whose artifacts it reads, directly.
       run: Does the work unless the artifact is current, and returns its manifest.
+      optional: Whether an experiment without a section of that name leaves it out.
     """
 
     verb: str
     needs: tuple[str, ...]
     run: Callable[[Context], Manifest]
+    optional: bool = False
 
 
 def _ingest(context: Context) -> Manifest:
@@ -60,11 +72,21 @@ def _ingest(context: Context) -> Manifest:
     )
 
 
+def _select(context: Context) -> Manifest:
+    return select.run(
+        context.experiment.select,
+        ingest=context.place("ingest"),
+        tasks=context.experiment.tasks,
+        output=context.place("select"),
+    )
+
+
 def _tokenize(context: Context) -> Manifest:
+    selects = context.experiment.select is not None
     return tokenize.run(
         context.experiment.tokenize,
         base=context.root,
-        ingest=context.place("ingest"),
+        ingest=context.place("select" if selects else "ingest"),
         tasks=context.experiment.tasks,
         output=context.place("tokenize"),
     )
@@ -117,7 +139,8 @@ def _report(context: Context) -> Manifest:
 
 STEPS = (
     Step("ingest", (), _ingest),
-    Step("tokenize", ("ingest",), _tokenize),
+    Step("select", ("ingest",), _select, optional=True),
+    Step("tokenize", ("ingest", "select"), _tokenize),
     Step("train", ("tokenize",), _train),
     Step("evaluate", ("ingest", "tokenize", "train"), _evaluate),
     Step("fit", ("evaluate",), _fit),
@@ -127,14 +150,45 @@ STEPS = (
 VERBS = tuple(step.verb for step in STEPS)
 
 
-def get_step(verb: str) -> Step:
-    """The step of that name."""
-    return STEPS[VERBS.index(verb)]
+def of(experiment: Experiment) -> tuple[Step, ...]:
+    """The steps of one experiment: the optional ones only where it asks for them."""
+    absent = {
+        step.verb
+        for step in STEPS
+        if step.optional and getattr(experiment, step.verb) is None
+    }
+    return tuple(
+        dataclasses.replace(
+            step, needs=tuple(verb for verb in step.needs if verb not in absent)
+        )
+        for step in STEPS
+        if step.verb not in absent
+    )
 
 
-def up_to(verb: str) -> tuple[Step, ...]:
-    """The steps of a run that ends with ``verb``."""
-    return STEPS[: VERBS.index(verb) + 1]
+def get_step(experiment: Experiment, verb: str) -> Step:
+    """The step of that name.
+
+    Raises:
+      UserError: The experiment leaves it out.
+    """
+    return up_to(experiment, verb)[-1]
+
+
+def up_to(experiment: Experiment, verb: str) -> tuple[Step, ...]:
+    """The steps of a run that ends with ``verb``.
+
+    Raises:
+      UserError: The experiment leaves that one out.
+    """
+    own = of(experiment)
+    verbs = [step.verb for step in own]
+    if verb not in verbs:
+        raise UserError(
+            f"{experiment.name}: has no section {verb}, so there is no such step; add "
+            f"`{verb}: {{}}` to the file, or --set '{verb}={{}}', for its defaults"
+        )
+    return own[: verbs.index(verb) + 1]
 
 
 def dependents(verb: str) -> tuple[str, ...]:

@@ -105,6 +105,11 @@ def test_fewer_sizes_are_enough_when_a_coefficient_is_given(tmp_path):
         ("ingest.source: text", "ingest.text.en-de: missing; expected a section with"),
         ("ingest.rules.copied.word: 3", "did you mean ingest.rules.copied.words?"),
         ("tokenize.vocabulary_size: 2k", "expected a whole number, found '2k'"),
+        ("select.keep: 1.5", "select.keep: 1.5 must lie in (0, 1]"),
+        (
+            "select.keep: {en-ed: 0.5}",
+            "select.keep.en-ed: is not one of the tasks (en-de, en-fr); did you mean",
+        ),
         ("recommend.n: -5", "recommend.n: -5; expected a positive number"),
         ("evaluate.quality: {curve: true}", "set train.keep_weights: true"),
         ("evaluate.quality.metrics: [blue]", "'blue'; did you mean bleu?"),

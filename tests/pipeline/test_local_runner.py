@@ -109,4 +109,19 @@ def test_the_graph_has_no_loose_ends():
         assert step.verb in steps.dependents(step.verb)
     assert steps.dependents("ingest") == steps.VERBS
     assert steps.dependents("fit") == ("fit", "recommend", "report")
-    assert [step.verb for step in steps.up_to("tokenize")] == ["ingest", "tokenize"]
+
+
+def test_only_an_experiment_that_asks_for_select_has_such_a_step(tmp_path):
+    path = tmp_path / "tiny.yaml"
+    path.write_text(TEXT, encoding="utf-8")
+    without, asked = load(path), load(path, ["select={keep: {en-fr: 0.4}}"])
+    verbs = [step.verb for step in steps.up_to(without, "tokenize")]
+    assert verbs == ["ingest", "tokenize"]
+    assert steps.get_step(without, "tokenize").needs == ("ingest",)
+    with pytest.raises(UserError, match="tiny: has no section select"):
+        steps.get_step(without, "select")
+    verbs = [step.verb for step in steps.up_to(asked, "tokenize")]
+    assert verbs == ["ingest", "select", "tokenize"]
+    assert steps.get_step(asked, "tokenize").needs == ("ingest", "select")
+    assert asked.select.share("en-fr") == 0.4
+    assert asked.select.share("en-de") == 1.0

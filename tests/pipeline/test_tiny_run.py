@@ -28,6 +28,7 @@ tasks: [en-de, en-fr]
 ingest:
   synthetic: {{train_sentences: 2000, test_sentences: 100}}
   test_sentences: 100
+select: {{keep: 0.8}}
 tokenize: {{vocabulary_size: 300, source_length: 48, target_length: 48}}
 train:
   sizes: [{", ".join(SIZES)}]

@@ -1,0 +1,69 @@
+"""Pairs that are surely no translations, made from pairs that mostly are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+Texts = tuple[list[str], list[str]]
+_NEIGHBOURS = 20
+
+
+def corrupted(
+    sources: Sequence[str], targets: Sequence[str], rng: np.random.Generator
+) -> list[Texts]:
+    """Three bad pairs for every good one.
+
+    Args:
+      sources, targets: The sides of ``n`` pairs, at least two.
+      rng: Chooses.
+
+    Returns:
+      Sources and targets, ``n`` each: misaligned with a sentence of about the same
+      length, copied, and with a part of the translation of something else.
+    """
+    return [
+        (list(sources), misaligned(targets, rng)),
+        _copied(sources, targets, rng),
+        (list(sources), rewritten(targets, misaligned(targets, rng), rng)),
+    ]
+
+
+def misaligned(targets: Sequence[str], rng: np.random.Generator) -> list[str]:
+    """Each target gives way to another of about its length."""
+    lengths = np.array([len(text) for text in targets])
+    order = np.lexsort((rng.random(len(targets)), lengths))
+    moved = np.roll(order, int(rng.integers(1, 1 + min(_NEIGHBOURS, len(order) - 1))))
+    found = [""] * len(targets)
+    for here, there in zip(order.tolist(), moved.tolist(), strict=True):
+        found[here] = targets[there]
+    return found
+
+
+def rewritten(
+    targets: Sequence[str], others: Sequence[str], rng: np.random.Generator
+) -> list[str]:
+    """A third to two thirds of each target give way to words of the other one."""
+    found = []
+    shares = rng.uniform(1 / 3, 2 / 3, len(targets))
+    starts = rng.random(len(targets))
+    rows = zip(targets, others, shares.tolist(), starts.tolist(), strict=True)
+    for target, other, share, start in rows:
+        gap = " " if target.count(" ") > 1 else ""
+        words = target.split(gap) if gap else list(target)
+        new = other.split(gap) if gap else list(other)
+        size = max(1, round(share * len(words)))
+        first = round(start * (len(words) - size))
+        last = first + size
+        found.append(gap.join([*words[:first], *new[first:last], *words[last:]]))
+    return found
+
+
+def _copied(
+    sources: Sequence[str], targets: Sequence[str], rng: np.random.Generator
+) -> Texts:
+    """The source on both sides; of every fourth pair the target."""
+    reversed_ = rng.random(len(sources)) < 0.25
+    rows = list(zip(sources, targets, reversed_.tolist(), strict=True))
+    return [t if r else s for s, t, r in rows], [t if r else s for s, t, r in rows]

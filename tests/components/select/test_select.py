@@ -1,0 +1,163 @@
+"""The whole select step on small text, with real Beam."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from components import select, tokenize
+from components.manifest import load
+from components.select import ranking
+from components.text_shards import read_shard, split_shards
+from components.tokenize.reader import load_index
+from models.errors import FieldError, UserError
+from tests.components.select.noisy_text import TASKS, pairs, write_ingest
+
+COUNT = 1500
+
+
+def run(ingest: Path, output: Path, tasks=TASKS, **options) -> Path:
+    config = select.Config(**{"keep": {"en-de": 0.6}, **options})
+    select.run(config, ingest=ingest, tasks=tasks, output=output)
+    return output
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> tuple[Path, Path]:
+    base = tmp_path_factory.mktemp("select")
+    ingest = write_ingest(base / "ingest", COUNT)
+    return ingest, run(ingest, base / "select")
+
+
+def text_of(folder: Path, task: str, split: str = "train") -> list[tuple[str, str]]:
+    return [
+        (record["source"], record["target"])
+        for path in split_shards(folder / task, split)
+        for record in read_shard(path)
+    ]
+
+
+def scores_of(output: Path, task: str) -> np.ndarray:
+    return np.concatenate(
+        [np.load(path) for path in sorted((output / task).glob("scores-*.npy"))]
+    )
+
+
+def ranks_above(scores: np.ndarray, kinds: np.ndarray, kind: str) -> float:
+    """How often a clean pair has the better score than one of this kind."""
+    clean, bad = scores[kinds == "clean"], scores[kinds == kind]
+    return float((clean[:, None] > bad[None, :]).mean())
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_translations_rank_above_what_is_none(made, task):
+    _, output = made
+    kinds = {(s, t): kind for s, t, kind in pairs(task, COUNT)}
+    ingested = text_of(made[0], task)
+    labels = np.array([kinds[pair] for pair in ingested])
+    scores = scores_of(output, task)["score"]
+    assert len(scores) == COUNT
+    assert ranks_above(scores, labels, "misaligned") > 0.95
+    assert ranks_above(scores, labels, "copied") > 0.98
+
+
+def test_exactly_the_share_asked_for_is_kept_in_its_order(made):
+    ingest, output = made
+    ingested, kept = text_of(ingest, "en-de"), text_of(output, "en-de")
+    assert len(kept) == round(0.6 * COUNT)
+    table = scores_of(output, "en-de")
+    assert kept == [p for p, k in zip(ingested, table["kept"], strict=True) if k]
+    assert table["score"][table["kept"]].min() >= table["score"][~table["kept"]].max()
+    assert text_of(output, "en-zh") == text_of(ingest, "en-zh")  # not named: whole
+
+
+def test_what_select_writes_is_what_it_counts(made):
+    _, output = made
+    counts = json.loads((output / "counts.json").read_text())
+    assert counts == load(output).counts
+    assert (counts["en-de"]["read"], counts["en-de"]["train"]) == (COUNT, 900)
+    table = scores_of(output, "en-de")
+    worst = table["score"][table["kept"]].min()
+    assert counts["en-de"]["threshold"] == pytest.approx(worst, abs=1e-4)
+    assert list(counts["en-de"]["quantiles"])[3] == "0.5"
+    names = {path.name for path in output.rglob("*") if path.is_file()}
+    assert not {name for name in names if name.startswith(".")}
+
+
+def test_tokenize_reads_it_as_it_reads_ingest(made, tmp_path):
+    ingest, output = made
+    assert text_of(output, "en-de", "in_domain") == text_of(
+        ingest, "en-de", "in_domain"
+    )
+    config = tokenize.Config(vocabulary_size=220, source_length=96, target_length=96)
+    tokenize.run(config, ingest=output, tasks=TASKS, output=tmp_path / "tokenize")
+    splits = load_index(tmp_path / "tokenize")["tasks"]["en-de"]["splits"]
+    assert splits["train"]["examples"] == 900
+    assert splits["in_domain"]["examples"] == len(text_of(ingest, "en-de", "in_domain"))
+
+
+def test_the_same_text_gives_the_same_bytes_with_several_workers(made, tmp_path):
+    ingest, output = made
+    again = run(ingest, tmp_path / "again", beam_options=("--direct_num_workers=2",))
+    for path in sorted(output.rglob("*")):
+        if path.is_file() and path.name != "manifest.json":
+            other = again / path.relative_to(output)
+            assert other.read_bytes() == path.read_bytes(), path.name
+    assert load(again).key == load(output).key
+
+
+def test_a_step_that_is_done_is_not_done_again(made):
+    ingest, output = made
+    before = (output / "manifest.json").stat().st_mtime_ns
+    run(ingest, output, beam_options=("--direct_num_workers=3",))
+    assert (output / "manifest.json").stat().st_mtime_ns == before
+
+
+def test_keeping_next_to_nothing_leaves_empty_shards_that_can_be_read(made, tmp_path):
+    ingest, _ = made
+    output = run(ingest, tmp_path / "select", tasks=("en-zh",), keep=1e-6)
+    assert len(text_of(output, "en-zh")) == 1
+    assert len(split_shards(output / "en-zh", "train")) == 3
+
+
+def test_too_little_text_is_said_to_be_too_little(tmp_path):
+    ingest = write_ingest(tmp_path / "ingest", count=60)
+    with pytest.raises(UserError, match="select en-de: 60 training pairs, and 100 are"):
+        run(ingest, tmp_path / "select")
+    with pytest.raises(UserError, match="en-fr: no training shards; run ingest"):
+        run(ingest, tmp_path / "select", tasks=("en-fr",))
+    assert not (tmp_path / "select").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"keep": 0.0}, "keep: 0 must lie in"),
+        ({"keep": {"en-de": 1.2}}, "keep.en-de: 1.2 must lie in"),
+        ({"keep": float("nan")}, "keep: nan must lie in"),
+        ({"sample": 99}, "sample: 99 must be at least 100"),
+        ({"iterations": 0}, "iterations: 0 must lie in"),
+        ({"seed": -1}, "seed: -1 must lie in"),
+        ({"beam_options": ("direct",)}, "beam_options: 'direct' is not an option"),
+    ],
+)
+def test_a_wrong_option_is_refused(options, message):
+    with pytest.raises(FieldError) as caught:
+        select.Config(**options)
+    assert message in f"{caught.value.field}: {caught.value.problem}"
+
+
+def test_ties_are_cut_in_order_and_what_is_no_number_goes_first():
+    scores = {
+        1: np.array([2.0, np.nan, 2.0], np.float32),
+        0: np.array([3.0, 1.0, 2.0], np.float32),
+    }
+    kept, worst = ranking.choose(scores, 0.5)
+    assert kept[0].tolist() == [True, False, True]
+    assert kept[1].tolist() == [True, False, False]
+    assert worst == 2.0
+    everything, _ = ranking.choose(scores, 1.0)
+    assert all(one.all() for one in everything.values())
