@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from components import ingest
 from components.ingest.inputs import list_inputs
 from models.errors import FieldError, UserError
 from models.nmt.sizes import get_shape
@@ -55,6 +56,14 @@ def check_files(experiment: Experiment, base: Path) -> None:
       base: Folder that relative paths start from: that of the experiment file.
     """
     list_inputs(experiment.ingest, base, experiment.tasks)
+    contrastive = experiment.select.contrastive if experiment.select else None
+    for name, text in contrastive.better_text.items() if contrastive else ():
+        config = ingest.Config(source="text", text=text)
+        try:
+            list_inputs(config, base, experiment.tasks)
+        except UserError as error:
+            field = f"select.contrastive.{name}"
+            raise UserError(str(error).replace("ingest.text", field, 1)) from None
 
 
 def _check_name(field: str, name: str) -> None:
@@ -178,8 +187,10 @@ def _check_kept_weights(experiment: Experiment) -> None:
 
 
 def _check_select(experiment: Experiment) -> None:
-    """Shares are of tasks that there are."""
-    keep = experiment.select.keep if experiment.select else None
+    """Shares are of tasks that there are; better text is there for each of them."""
+    if experiment.select is None:
+        return
+    keep, contrastive = experiment.select.keep, experiment.select.contrastive
     if isinstance(keep, Mapping):
         for task in keep:
             if task not in experiment.tasks:
@@ -188,6 +199,20 @@ def _check_select(experiment: Experiment) -> None:
                     f"select.keep.{task}",
                     f"is not one of the tasks ({known})"
                     + suggestion(task, experiment.tasks),
+                )
+    if contrastive is None:
+        return
+    try:
+        get_shape(contrastive.size)
+    except UserError as error:
+        raise FieldError("select.contrastive.size", str(error)) from None
+    for name, text in contrastive.better_text.items():
+        for task in experiment.tasks:
+            if task not in text:
+                raise FieldError(
+                    f"select.contrastive.{name}.{task}",
+                    "missing; expected a section with source and target, or files, of "
+                    f"this task{suggestion(task, text)}",
                 )
 
 

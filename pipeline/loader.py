@@ -199,7 +199,8 @@ def _hint(cls: type, key: object, path: str) -> str:
     """Did you mean the same word in a section below, or a neighbour?"""
     below = [p for p in leaf_paths(cls) if p.endswith(f".{key}")]
     if below:
-        return f"; did you mean {_join(path, below[0])}?"
+        nearest = min(below, key=lambda found: found.count("."))
+        return f"; did you mean {_join(path, nearest)}?"
     names = list(type_hints(cls))
     near = suggestion(key, names, prefix=f"{path}." if path else "")
     return near or f" (known: {', '.join(names)})"

@@ -75,6 +75,8 @@ def _ingest(context: Context) -> Manifest:
 def _select(context: Context) -> Manifest:
     return select.run(
         context.experiment.select,
+        base=context.root,
+        tokenize=context.experiment.tokenize,
         ingest=context.place("ingest"),
         tasks=context.experiment.tasks,
         output=context.place("select"),

@@ -6,12 +6,19 @@ from pathlib import Path
 
 from components.manifest import Manifest
 from components.select.config import Config
+from components.tokenize.config import Config as TokenizeConfig
 
 __all__ = ["Config", "run"]
 
 
 def run(
-    config: Config, *, ingest: Path, tasks: tuple[str, ...], output: Path
+    config: Config,
+    *,
+    ingest: Path,
+    tasks: tuple[str, ...],
+    output: Path,
+    base: Path = Path(),
+    tokenize: TokenizeConfig | None = None,
 ) -> Manifest:
     """Scores every training pair and keeps the best share of each task.
 
@@ -24,7 +31,10 @@ def run(
       config: The step's configuration.
       ingest: The artifact of ``ingest``.
       tasks: Directions such as ``en-de``.
-      output: Folder of the artifact.
+      output: Folder of the artifact; the models of a contrastive score go beside it,
+        to `.<name>-models`, and stay there.
+      base: Folder that paths of trusted and in-domain text start from.
+      tokenize: How those models see text: the section of the experiment.
 
     Returns:
       The artifact's manifest; its counts are those of ``counts.json``.
@@ -34,4 +44,11 @@ def run(
     """
     from components.select import step
 
-    return step.run(config, ingest=ingest, tasks=tasks, output=output)
+    return step.run(
+        config,
+        ingest=ingest,
+        tasks=tasks,
+        output=output,
+        base=base,
+        tokenize=tokenize or TokenizeConfig(),
+    )

@@ -6,7 +6,67 @@ import dataclasses
 from collections.abc import Mapping
 
 from components import beam_runner
+from components.ingest.corpus import TextTask
 from models.errors import FieldError
+
+
+@dataclasses.dataclass(frozen=True)
+class Contrastive:
+    """The score of Wang et al. (2018): what a model makes of a pair before and after
+    it is fine-tuned on better text.
+
+    One model of all tasks is trained on everything that ``ingest`` accepted, with
+    the vocabulary and rows of the section ``tokenize``; then once more for a while on
+    the trusted text, and, from the same beginning, on text of the domain.
+
+    Attributes:
+      trusted: Task -> a small set of pairs that are surely translations, in any form
+        of ``ingest.text``; for the noise score. Its test sets are not read.
+      in_domain: Task -> text of the domain that matters, for the domain score. With
+        both, the two scores are added up.
+      size: Name of the model's size (``polyscale plan`` lists them).
+      steps: Training steps on the text to select from.
+      tuning_steps: Training steps on the trusted text, and on that of the domain.
+      batch_tokens: Target positions in a batch.
+      learning_rate: Peak rate, as of ``train``.
+      tuning_rate: The rate of fine-tuning.
+      warmup_steps: Steps of linear warm-up to the peak.
+    """
+
+    trusted: Mapping[str, TextTask] = dataclasses.field(default_factory=dict)
+    in_domain: Mapping[str, TextTask] = dataclasses.field(default_factory=dict)
+    size: str = "74k"
+    steps: int = 4000
+    tuning_steps: int = 400
+    batch_tokens: int = 2048
+    learning_rate: float = 0.1
+    tuning_rate: float = 0.02
+    warmup_steps: int = 300
+
+    def __post_init__(self) -> None:
+        if not self.trusted and not self.in_domain:
+            raise FieldError(
+                "trusted",
+                "missing; expected task: {source: ..., target: ...} for every task, "
+                "or in_domain",
+            )
+        for name in ("steps", "tuning_steps", "batch_tokens", "warmup_steps"):
+            if getattr(self, name) < 1:
+                raise FieldError(name, f"{getattr(self, name)} must be at least 1")
+        for name in ("learning_rate", "tuning_rate"):
+            if not getattr(self, name) > 0:
+                raise FieldError(name, f"{getattr(self, name):g} must be positive")
+        if self.warmup_steps > self.steps:
+            raise FieldError(
+                "warmup_steps",
+                f"{self.warmup_steps} is more than the {self.steps} steps",
+            )
+
+    @property
+    def better_text(self) -> dict[str, Mapping[str, TextTask]]:
+        """Name -> text of each fine-tuning that is asked for."""
+        both = {"trusted": self.trusted, "in_domain": self.in_domain}
+        return {name: text for name, text in both.items() if text}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -16,15 +76,18 @@ class Config:
     Attributes:
       keep: Share of each task's training pairs that is kept, those with the best
         scores; one number, or task -> number.
-      sample: Pairs of each task, at most, that the score is trained on.
-      iterations: Of expectation maximisation of the lexical scores.
-      seed: Of the sample and of the corruption that the score learns to tell.
+      sample: Pairs of each task, at most, that the cheap score is trained on.
+      iterations: Of expectation maximisation of its lexical part.
+      contrastive: Scores by translation models instead; the cheap score where null.
+      seed: Of the sample, of the corruption that the cheap score learns to tell, and
+        of the models.
       beam_options: Options for Beam; the runner is FnApiRunner unless named.
     """
 
     keep: float | Mapping[str, float] = 0.5
     sample: int = 100_000
     iterations: int = 5
+    contrastive: Contrastive | None = None
     seed: int = 0
     beam_options: tuple[str, ...] = ()
 
@@ -38,8 +101,8 @@ class Config:
             raise FieldError("sample", f"{self.sample} must be at least 100")
         if not 1 <= self.iterations <= 100:
             raise FieldError("iterations", f"{self.iterations} must lie in [1, 100]")
-        if not 0 <= self.seed < 2**63:
-            raise FieldError("seed", f"{self.seed} must lie in [0, 2^63)")
+        if not 0 <= self.seed < 2**31:
+            raise FieldError("seed", f"{self.seed} must lie in [0, 2^31)")
         beam_runner.check(self.beam_options)
 
     def share(self, task: str) -> float:

@@ -7,3 +7,4 @@ REPORT = ".report.json"
 # The columns of a table of scores that every scorer has.
 SCORE = "score"
 KEPT = "kept"
+MODELS = "models.npz"

@@ -11,25 +11,41 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from components import beam_runner, manifest
+from components import beam_runner, manifest, tokenize
 from components.manifest import Manifest
 from components.select.config import Config
 from components.select.layout import COUNTS, REPORT
 from components.select.sampling import pairs_of, sample
+from components.select.scoring_models import Maker
 from components.text_shards import TRAIN, split_shards, splits
 from models.errors import UserError
 
 if TYPE_CHECKING:
     from components.select.baseline import Baseline
+    from components.select.contrastive import Contrast
 
 log = logging.getLogger(__name__)
 _LEAST_PAIRS = 100
 
 
 def run(
-    config: Config, *, ingest: Path, tasks: tuple[str, ...], output: Path
+    config: Config,
+    *,
+    ingest: Path,
+    tasks: tuple[str, ...],
+    output: Path,
+    base: Path,
+    tokenize: tokenize.Config,
 ) -> Manifest:
     """See `components.select.run`."""
+    described = manifest.plain(config)
+    del described["beam_options"]  # the engine does not change the result
+    inputs, maker = {"ingest": ingest}, None
+    if config.contrastive is not None:
+        folder = output.with_name(f".{output.name}-models")
+        maker = Maker(config, tokenize, tasks, base, folder)
+        inputs |= maker.read_better_text()
+        described["tokenize"] = {**manifest.plain(tokenize), "beam_options": []}
 
     def make(directory: Path) -> Mapping[str, Any]:
         from components.select import graph  # Beam starts only for work
@@ -41,19 +57,14 @@ def run(
         ]
         for task in tasks:
             _copy_test_sets(ingest / task, directory / task)
+        trainer = Contrasts(maker, maker.make(ingest)) if maker else Features(config)
         report = directory / REPORT
-        read = manifest.load(ingest).counts
-        options = beam_runner.with_workers(config.beam_options, _pairs(read, tasks))
+        pairs = _pairs(manifest.load(ingest).counts, tasks)
+        options = beam_runner.with_workers(config.beam_options, pairs)
         with beam_runner.writing_to(output):
             with beam_runner.pipeline(options) as pipeline:
-                graph.build(
-                    pipeline,
-                    config,
-                    Features(config),
-                    jobs,
-                    str(directory),
-                    str(report),
-                )
+                places = str(directory), str(report)
+                graph.build(pipeline, config, trainer, jobs, *places)
         counts = json.loads(report.read_text(encoding="utf-8"))
         report.unlink()
         text = json.dumps(counts, indent=1, ensure_ascii=False)
@@ -68,13 +79,11 @@ def run(
             )
         return counts
 
-    described = manifest.plain(config)
-    del described["beam_options"]  # the engine does not change the result
     return manifest.complete(
         "select",
         output,
         config={"tasks": sorted(tasks), **described},
-        inputs={"ingest": ingest},
+        inputs=inputs,
         make=make,
     )
 
@@ -104,6 +113,28 @@ class Features:
             iterations=config.iterations,
             seed=config.seed,
         )
+
+
+@dataclasses.dataclass(frozen=True)
+class Contrasts:
+    """Hands out the contrastive score of each task.
+
+    Attributes:
+      maker: Made the models.
+      models: Their folder.
+    """
+
+    maker: Maker
+    models: Path
+
+    def scorer(self, task: str, shards: Sequence[Path]) -> Contrast:
+        """See `graph.Trains`; the models have seen all shards of all tasks."""
+        from components.select.contrastive import Contrast
+        from components.tokenize.vocabulary import FILE_NAME, target_tags
+
+        vocabulary = (self.maker.tokens / FILE_NAME).read_bytes()
+        tag = target_tags(self.maker.tasks)[task]
+        return Contrast(task, tag, self.models, vocabulary, self.maker.tokenize)
 
 
 def _shards(directory: Path) -> list[Path]:

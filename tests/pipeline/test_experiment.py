@@ -110,6 +110,18 @@ def test_fewer_sizes_are_enough_when_a_coefficient_is_given(tmp_path):
             "select.keep: {en-ed: 0.5}",
             "select.keep.en-ed: is not one of the tasks (en-de, en-fr); did you mean",
         ),
+        (
+            "select.contrastive: {}",
+            "select.contrastive.trusted: missing; expected task: {source: ",
+        ),
+        (
+            "select.contrastive: {size: 75x, trusted: {en-de: {files: a.tsv}}}",
+            "select.contrastive.size: unknown size '75x'",
+        ),
+        (
+            "select.contrastive: {in_domain: {en-de: {files: a.tsv}}}",
+            "select.contrastive.in_domain.en-fr: missing; expected a section with",
+        ),
         ("recommend.n: -5", "recommend.n: -5; expected a positive number"),
         ("evaluate.quality: {curve: true}", "set train.keep_weights: true"),
         ("evaluate.quality.metrics: [blue]", "'blue'; did you mean bleu?"),
@@ -184,6 +196,21 @@ def test_text_paths_are_relative_to_the_file(tmp_path):
     with pytest.raises(UserError, match=r"ingest\.text\.en-fr\.target: no file .*fr"):
         check_files(loaded, tmp_path)
     (tmp_path / "text.fr").write_text("x\n", encoding="utf-8")
+    check_files(loaded, tmp_path)
+
+
+def test_better_text_to_select_by_is_looked_for_before_any_work(tmp_path):
+    text = TINY + (
+        "select:\n  contrastive:\n    trusted:\n"
+        "      en-de: {source: good.en, target: good.de}\n"
+        "      en-fr: {files: good.tsv}\n"
+    )
+    loaded = load(tmp_path, text)
+    (tmp_path / "good.tsv").write_text("source\ttarget\n", encoding="utf-8")
+    with pytest.raises(UserError, match=r"^select\.contrastive\.trusted\.en-de\.so"):
+        check_files(loaded, tmp_path)
+    for name in ("good.en", "good.de"):
+        (tmp_path / name).write_text("x\n", encoding="utf-8")
     check_files(loaded, tmp_path)
 
 

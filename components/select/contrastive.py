@@ -1,0 +1,113 @@
+"""The contrastive score of sentence pairs, under a stack of models.
+
+Wang et al. (2018), equation 4: the noise score of a pair is the log-likelihood of its
+target, per token, under the model fine-tuned on trusted text less that under the
+noisy model. With text of a domain in place of trusted text it is a domain score, as
+Moore and Lewis (2010) with translation models. Higher is better here.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from components import checkpoints
+from components.select.layout import MODELS
+from components.tensorflow_start import start_tensorflow
+from components.test_sets import FIELDS, LONGEST, LongPair, TestSet
+from components.tokenize import packing, shards
+from components.tokenize.config import Config as Rows
+from components.tokenize.vocabulary import Vocabulary
+from models.nmt.sizes import get_shape
+
+if TYPE_CHECKING:
+    from components.cross_entropy import Scorer
+
+
+@dataclasses.dataclass(frozen=True)
+class Contrast:
+    """Scores the pairs of one task; small enough to be sent to a worker.
+
+    Attributes:
+      task: The task.
+      tag: Its tag in the vocabulary, or None.
+      models: Folder with `MODELS`, which every worker can read.
+      vocabulary: The serialised vocabulary.
+      rows: Lengths of the rows.
+    """
+
+    task: str
+    tag: str | None
+    models: Path
+    vocabulary: bytes
+    rows: Rows
+
+    def scores(self, sources: Sequence[str], targets: Sequence[str]) -> np.ndarray:
+        """Sum over the fine-tuned models of nats per token saved, float32 [n]."""
+        found = _scorer(self.models).score(self._packed(sources, targets))
+        saved = found.nats[:1] - found.nats[1:]  # [fine-tuned models, n]
+        return (saved.sum(axis=0) / found.tokens).astype(np.float32)
+
+    def _packed(self, sources: Sequence[str], targets: Sequence[str]) -> TestSet:
+        """The pairs as a test set: packed rows, and what fits in none."""
+        vocabulary = _vocabulary(self.vocabulary)
+        source = shards.Side(*vocabulary.encode(sources, self.tag))
+        target = shards.Side(*vocabulary.encode(targets))
+        plan = packing.plan(
+            source.lengths,
+            target.lengths,
+            source_length=self.rows.source_length,
+            target_length=self.rows.target_length,
+            open_rows=self.rows.open_rows,
+        )
+        # The scorer wants a row, if an empty one.
+        plan = dataclasses.replace(plan, row_count=max(1, plan.row_count))
+        long = [
+            LongPair(int(i), _sentence(source, i), _sentence(target, i))
+            for i in np.flatnonzero(plan.rows < 0)
+        ]
+        columns = shards.rows(source, target, plan, self.rows)
+        fields = {name: columns[name] for name in FIELDS}
+        return TestSet(self.task, "train", fields, _numbers(plan), tuple(long))
+
+
+@functools.lru_cache(maxsize=1)
+def _scorer(models: Path) -> Scorer:
+    """The models, loaded once a process."""
+    start_tensorflow()
+    from components.cross_entropy import Scorer
+    from models.nmt.transformer import Transformer
+
+    arrays, record = checkpoints.load(models / MODELS)
+    stack = len(next(iter(arrays.values())))
+    shape = get_shape(record["size"])
+    model = Transformer(shape, record["vocabulary_size"], stack=stack)
+    model.build()
+    for variable in model.trainable_variables:
+        variable.assign(arrays[variable.path])
+    return Scorer(model)
+
+
+@functools.lru_cache(maxsize=1)
+def _vocabulary(serialised: bytes) -> Vocabulary:
+    return Vocabulary(serialised)
+
+
+def _sentence(side: shards.Side, number: int) -> np.ndarray:
+    """Ids of one sentence, of a very long one those at its beginning."""
+    start = int(side.lengths[:number].sum())
+    return side.ids[start : start + min(int(side.lengths[number]), LONGEST)]
+
+
+def _numbers(plan: packing.Plan) -> np.ndarray:
+    """Which pair each segment of each row is, -1 where there is none."""
+    packed = np.flatnonzero(plan.rows >= 0)
+    most = int(plan.segments[packed].max(initial=1))
+    numbers = np.full((plan.row_count, most), -1, np.int64)
+    numbers[plan.rows[packed], plan.segments[packed] - 1] = packed
+    return numbers
