@@ -44,19 +44,20 @@ def misaligned(targets: Sequence[str], rng: np.random.Generator) -> list[str]:
 def rewritten(
     targets: Sequence[str], others: Sequence[str], rng: np.random.Generator
 ) -> list[str]:
-    """A third to two thirds of each target give way to words of the other one."""
+    """A part of each target, from nothing to two thirds, gives way to a part of the
+    other one, longer or shorter: words exchanged, left out, or too many."""
     found = []
-    shares = rng.uniform(1 / 3, 2 / 3, len(targets))
+    shares = rng.uniform(0, 2 / 3, (len(targets), 2))
     starts = rng.random(len(targets))
     rows = zip(targets, others, shares.tolist(), starts.tolist(), strict=True)
-    for target, other, share, start in rows:
+    for target, other, (lost, added), start in rows:
         gap = " " if target.count(" ") > 1 else ""
         words = target.split(gap) if gap else list(target)
         new = other.split(gap) if gap else list(other)
-        size = max(1, round(share * len(words)))
+        size = round(lost * len(words))
         first = round(start * (len(words) - size))
-        last = first + size
-        found.append(gap.join([*words[:first], *new[first:last], *words[last:]]))
+        more = new[first : first + max(round(added * len(words)), not size)]
+        found.append(gap.join([*words[:first], *more, *words[first + size :]]))
     return found
 
 
