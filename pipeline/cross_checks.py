@@ -188,6 +188,11 @@ def _check_kept_weights(experiment: Experiment) -> None:
 
 def _check_select(experiment: Experiment) -> None:
     """Shares are of tasks that there are; better text is there for each of them."""
+    online = experiment.select is not None and experiment.select.online
+    if experiment.train.anneal is not None and not online:
+        raise FieldError(
+            "train.anneal", "draws from the best rows; say select.online: true"
+        )
     if experiment.select is None:
         return
     keep, contrastive = experiment.select.keep, experiment.select.contrastive

@@ -79,6 +79,8 @@ class Config:
       sample: Pairs of each task, at most, that the cheap score is trained on.
       iterations: Of expectation maximisation of its lexical part.
       contrastive: Scores by translation models instead; the cheap score where null.
+      online: Whether what is kept is written best first, for ``train.anneal``: then
+        ``keep`` only says what is never trained on.
       seed: Of the sample, of the corruption that the cheap score learns to tell, and
         of the models.
       beam_options: Options for Beam; the runner is FnApiRunner unless named.
@@ -88,6 +90,7 @@ class Config:
     sample: int = 100_000
     iterations: int = 5
     contrastive: Contrastive | None = None
+    online: bool = False
     seed: int = 0
     beam_options: tuple[str, ...] = ()
 

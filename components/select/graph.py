@@ -1,13 +1,12 @@
 """The Beam graph of ``select``: train a score, score in batches, keep the best.
 
 One element is one shard of ``ingest``. Scores are 4 bytes a pair; a task's scores,
-and nothing else of it, come together in one worker to find where to cut.
+and nothing else of it, come together in one worker to rank them.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import io
 import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,10 +18,10 @@ import numpy as np
 from apache_beam import pvalue
 from apache_beam.io.filesystems import FileSystems
 
-from components.select import ranking
+from components.select import ranking, sorting
 from components.select.config import Config
-from components.select.layout import SCORES, SCORES_SUFFIX
-from components.text_shards import SUFFIX, TRAIN, read_shard, write_records
+from components.select.sorting import Job, Key, Ranked
+from components.text_shards import TRAIN, read_shard
 
 _BATCH = 4096
 
@@ -39,30 +38,6 @@ class Trains(Protocol):
 
     def scorer(self, task: str, shards: Sequence[Path]) -> Scores:
         """The scorer of the task whose training pairs are in these shards."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Job:
-    """One shard of training pairs.
-
-    Attributes:
-      task: Its task.
-      index: Its number.
-      source: The shard of ``ingest``.
-    """
-
-    task: str
-    index: int
-    source: Path
-
-    @property
-    def scores_name(self) -> str:
-        """Name of the table of scores beside the shard."""
-        stem = self.source.name.removesuffix(SUFFIX).removeprefix(TRAIN)
-        return f"{SCORES}{stem}{SCORES_SUFFIX}"
-
-
-Key = tuple[str, int]
 
 
 def build(
@@ -102,12 +77,20 @@ def build(
         scores | "By task" >> beam.GroupByKey() | "Choose" >> beam.Map(_choose, config)
     )
     sources = {(job.task, job.index): job for job in jobs}
-    counts = (
+    ranked = (
         cuts
-        | "Apart" >> beam.FlatMap(lambda cut: cut.shards())
-        | "Spread again" >> beam.Reshuffle()
-        | "Write" >> beam.Map(_write_shard, sources, output)
+        | "Apart" >> beam.FlatMap(Cut.shards)
+        | "Spread again" >> (beam.Reshuffle())
     )
+    if config.online:
+        counts = (
+            ranked
+            | "Scatter" >> beam.FlatMap(sorting.scatter, sources, output)
+            | "By place" >> beam.GroupByKey()
+            | "Gather" >> beam.Map(sorting.gather, sources, output)
+        )
+    else:
+        counts = ranked | "Write" >> beam.Map(_write_shard, sources, output)
     _ = (
         pipeline
         | "Output" >> beam.Create([report])
@@ -122,27 +105,30 @@ class Cut:
     Attributes:
       task: The task.
       scores: Shard -> scores, float32.
-      kept: Shard -> bool, one a pair.
-      threshold: Score of the worst pair that is kept.
+      ranks: Shard -> ranks, int64; 0 for the best pair of the task.
+      count: How many pairs are kept.
     """
 
     task: str
     scores: Mapping[int, np.ndarray]
-    kept: Mapping[int, np.ndarray]
-    threshold: float
+    ranks: Mapping[int, np.ndarray]
+    count: int
 
-    def shards(self) -> Iterator[tuple[Key, np.ndarray]]:
-        """The table of scores of every shard."""
-        for index, kept in self.kept.items():
-            yield (self.task, index), ranking.table(self.scores[index], kept)
+    def shards(self) -> Iterator[tuple[Key, Ranked]]:
+        """What is known of every shard."""
+        for index, ranks in self.ranks.items():
+            yield (self.task, index), Ranked(self.scores[index], ranks, self.count)
 
     def described(self) -> dict[str, Any]:
         """Numbers for ``counts.json``."""
-        joined = np.concatenate(list(self.scores.values()))
+        scores = np.concatenate([self.scores[index] for index in self.ranks])
+        ranks = np.concatenate(list(self.ranks.values()))
         places = (0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
-        found = np.quantile(joined, places).tolist()
+        found = np.quantile(scores, places).tolist()
         return {
-            "threshold": round(self.threshold, 4),
+            "read": len(ranks),
+            TRAIN: self.count,
+            "threshold": round(float(scores[ranks == self.count - 1][0]), 4),
             "quantiles": {
                 f"{place:g}": round(score, 4)
                 for place, score in zip(places, found, strict=True)
@@ -168,38 +154,34 @@ def _choose(
     """The cut of one task, from the scores of all its shards."""
     task, parts = scored
     scores = dict(sorted(parts, key=lambda part: part[0]))
-    kept, threshold = ranking.choose(scores, config.share(task))
-    return Cut(task, scores, kept, threshold)
+    return Cut(task, scores, *ranking.rank(scores, config.share(task)))
 
 
 def _write_shard(
-    scored: tuple[Key, np.ndarray], jobs: Mapping[Key, Job], output: str
-) -> tuple[str, int, int]:
-    """Writes what is kept of a shard, and its scores.
+    element: tuple[Key, Ranked], jobs: Mapping[Key, Job], output: str
+) -> tuple[str, int]:
+    """Writes what is kept of a shard, in its order, and its scores.
 
     Returns:
-      The task, the pairs of the shard, and how many of them are kept.
+      The task, and how many pairs are kept.
     """
-    job, table = jobs[scored[0]], scored[1]
-    packed = io.BytesIO()
-    np.save(packed, table, allow_pickle=False)
-    path = FileSystems.join(output, job.task, job.scores_name)
-    with FileSystems.create(path, compression_type="uncompressed") as file:
-        file.write(packed.getvalue())
-    kept = table[ranking.KEPT].tolist()
-    path = FileSystems.join(output, job.task, job.source.name)
-    with FileSystems.create(path, compression_type="uncompressed") as file:
-        write_records(file, itertools.compress(read_shard(job.source), kept))
-    return job.task, len(kept), sum(kept)
+    key, ranked = element
+    job = jobs[key]
+    sorting.write_scores(job, ranked, output)
+    kept = ranked.kept.tolist()
+    records = itertools.compress(read_shard(job.source), kept)
+    sorting.write_pairs(job, records, output)
+    return job.task, sum(kept)
 
 
-def _report(
-    path: str, cuts: Sequence[Cut], counts: Sequence[tuple[str, int, int]]
-) -> None:
+def _report(path: str, cuts: Sequence[Cut], counts: Sequence[tuple[str, int]]) -> None:
     found = {}
     for cut in sorted(cuts, key=lambda cut: cut.task):
-        own = [(read, kept) for task, read, kept in counts if task == cut.task]
-        read, kept = map(sum, zip(*own, strict=True))
-        found[cut.task] = {"read": read, TRAIN: kept, **cut.described()}
+        written = sum(kept for task, kept in counts if task == cut.task)
+        if written != cut.count:
+            raise RuntimeError(
+                f"select {cut.task}: {written} pairs written, {cut.count} chosen"
+            )
+        found[cut.task] = cut.described()
     with FileSystems.create(path, compression_type="uncompressed") as file:
         file.write(json.dumps(found).encode())

@@ -9,12 +9,13 @@ import numpy as np
 from components.select.layout import KEPT, SCORE
 
 
-def choose(
+def rank(
     scores: Mapping[int, np.ndarray], share: float
-) -> tuple[dict[int, np.ndarray], float]:
-    """Marks the best share of the pairs of a task.
+) -> tuple[dict[int, np.ndarray], int]:
+    """Ranks the pairs of a task.
 
-    Example: scores ``{0: [3, 1], 1: [2, 2]}`` and .5 keep the 3 and the first 2.
+    Example: scores ``{0: [3, 1], 1: [2, 2]}`` and .5 give ranks ``{0: [0, 3], 1: [1,
+    2]}`` and 2: the 3 and the first 2 are kept.
 
     Args:
       scores: Shard -> a score for each of its pairs. A score that is no number
@@ -22,19 +23,17 @@ def choose(
       share: In (0, 1]; at least one pair is kept.
 
     Returns:
-      Shard -> bool, one a pair; and the score of the worst pair that is kept.
+      Shard -> rank of each of its pairs in the task, 0 for the best, int64; and how
+      many are kept.
     """
     shards = sorted(scores)
     joined = np.concatenate([scores[shard] for shard in shards])
     joined = np.where(np.isnan(joined), -np.inf, joined)
-    count = min(len(joined), max(1, round(share * len(joined))))
-    best = np.argsort(-joined, kind="stable")[:count]
-    kept = np.zeros(len(joined), bool)
-    kept[best] = True
+    ranks = np.empty(len(joined), np.int64)
+    ranks[np.argsort(-joined, kind="stable")] = np.arange(len(joined))
     bounds = np.cumsum([len(scores[shard]) for shard in shards])[:-1]
-    parts = np.split(kept, bounds)
-    worst = float(joined[best[-1]]) if count else float("nan")
-    return dict(zip(shards, parts, strict=True)), worst
+    count = min(len(joined), max(1, round(share * len(joined))))
+    return dict(zip(shards, np.split(ranks, bounds), strict=True)), count
 
 
 def table(scores: np.ndarray, kept: np.ndarray) -> np.ndarray:

@@ -50,10 +50,11 @@ def run(
     def make(directory: Path) -> Mapping[str, Any]:
         from components.select import graph  # Beam starts only for work
 
+        shards = {task: _shards(ingest / task) for task in tasks}
         jobs = [
-            graph.Job(task, index, path)
-            for task in tasks
-            for index, path in enumerate(_shards(ingest / task))
+            graph.Job(task, index, len(paths), path)
+            for task, paths in shards.items()
+            for index, path in enumerate(paths)
         ]
         for task in tasks:
             _copy_test_sets(ingest / task, directory / task)

@@ -10,6 +10,29 @@ from models.errors import FieldError
 
 
 @dataclasses.dataclass(frozen=True)
+class Anneal:
+    """Online data selection: less and less of each task's rows, the best ones.
+
+    At step t of T, rows are drawn from the best share ``keep ** min(1, t / (by T))``
+    of each task's: all of them at first, exponentially fewer, as in Wang et al.
+    (2018). The rows have to be in the order of their scores (``select.online``).
+
+    Attributes:
+      keep: The share in the end.
+      by: Share of the training steps after which it is reached.
+    """
+
+    keep: float = 0.5
+    by: float = 0.5
+
+    def __post_init__(self) -> None:
+        for field in ("keep", "by"):
+            value = getattr(self, field)
+            if not 0 < value <= 1:
+                raise FieldError(field, f"got {value}, expected 0 < {field} <= 1")
+
+
+@dataclasses.dataclass(frozen=True)
 class Config:
     """Training of every (size x mixture x seed).
 
@@ -23,6 +46,7 @@ class Config:
         for 1M steps instead of 500k).
       share_of: What a weight is a share of: training ``examples``, as in [M], or
         ``target_tokens``.
+      anneal: Online selection of each task's best rows; ``null`` draws from all.
       batch_tokens: Target positions in the batch of one trial.
       micro_batch_tokens: Most target positions of one trial that one device holds
         at once; a larger batch is gone through in parts, whose gradients are
@@ -62,6 +86,7 @@ class Config:
     steps: int = 4000
     steps_by_size: Mapping[str, int] = dataclasses.field(default_factory=dict)
     share_of: Literal["examples", "target_tokens"] = "examples"
+    anneal: Anneal | None = None
     batch_tokens: int = 512
     micro_batch_tokens: int | None = None
     learning_rate: float = 0.1

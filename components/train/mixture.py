@@ -8,10 +8,42 @@ checkpoint).
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import tensorflow as tf
 
 from components.train.rows import Rows
+
+_STANDS = 100  # different shares while annealing
+
+
+@dataclasses.dataclass(frozen=True)
+class Annealing:
+    """Online data selection: the share of the rows that is drawn from, by step.
+
+    Attributes:
+      keep: The share in the end, in (0, 1].
+      steps: Steps after which it is reached.
+    """
+
+    keep: float
+    steps: int
+
+    def share(self, step: tf.Tensor) -> tf.Tensor:
+        """``keep ** min(1, step / steps)`` in steps of a percent of that exponent.
+
+        The share stands still for a while each time, so that there are epochs.
+
+        Args:
+          step: int.
+
+        Returns:
+          float64, from 1 down to ``keep``.
+        """
+        passed = tf.minimum(step * _STANDS // self.steps, _STANDS)
+        exponent = tf.cast(passed, tf.float64) / _STANDS
+        return tf.constant(self.keep, tf.float64) ** exponent
 
 
 def row_probabilities(weights: np.ndarray, per_row: np.ndarray) -> np.ndarray:
@@ -45,12 +77,15 @@ def batches(
     start_step: int,
     stop_step: int,
     drawn: np.ndarray,
+    annealing: Annealing | None = None,
 ) -> tf.data.Dataset:
     """Batches of a stack of trials, from ``start_step`` on.
 
     Each row's task is drawn; the rows of a task come in an order that is a new
     permutation in each epoch, so that every row is seen once before any is seen
-    twice.
+    twice. With annealing an epoch is one of the rows that are drawn from at the
+    time; where their number changes, an epoch ends early and the next is begun
+    somewhere in its middle.
 
     Args:
       rows: The packed rows.
@@ -62,6 +97,7 @@ def batches(
       start_step, stop_step: First step, and the one after the last; their
         difference is a multiple of ``steps_per_call``.
       drawn: Rows drawn before ``start_step``, int64 ``[stack, tasks]``.
+      annealing: Which of the rows, which lie best first, are drawn from.
 
     Returns:
       A dataset of ``(fields, (drawn, seen))``: int32 ``[steps_per_call, stack,
@@ -71,7 +107,9 @@ def batches(
     """
     # The last edge is beyond 1, so that rounding never draws a task too many.
     edges = np.cumsum(probabilities, axis=-1)[:, :-1].astype(np.float32)
-    draw = _RowDrawer(rows.count, edges, np.asarray(seeds, np.int64), batch_rows)
+    draw = _RowDrawer(
+        rows.count, edges, np.asarray(seeds, np.int64), batch_rows, annealing
+    )
     shapes = [
         (steps_per_call, len(seeds), batch_rows, length)
         for length in np.repeat(rows.lengths, 2)
@@ -122,12 +160,18 @@ class _RowDrawer:
     """One step of the scan: rows drawn so far -> the rows of the next batch."""
 
     def __init__(
-        self, count: np.ndarray, edges: np.ndarray, seeds: np.ndarray, batch_rows: int
+        self,
+        count: np.ndarray,
+        edges: np.ndarray,
+        seeds: np.ndarray,
+        batch_rows: int,
+        annealing: Annealing | None,
     ):
         self.count = tf.constant(count)
         self.edges = tf.constant(edges)
         self.seeds = tf.constant(seeds)
         self.batch_rows = batch_rows
+        self.annealing = annealing
 
     def __call__(self, drawn: tf.Tensor, step: tf.Tensor):
         tasks = len(self.count)
@@ -142,7 +186,7 @@ class _RowDrawer:
         chosen = tf.one_hot(task, tasks, dtype=tf.int64)  # [stack, batch_rows, tasks]
         before = tf.cumsum(chosen, axis=1, exclusive=True) + drawn[:, None, :]
         position = tf.reduce_sum(before * chosen, axis=-1)
-        count = tf.gather(self.count, task)
+        count = tf.gather(self._eligible(step), task)
         epoch, offset = position // count, position % count
         seed = tf.broadcast_to(self.seeds[:, None], tf.shape(position))
         shuffle_seed = tf.stack([seed, tf.cast(task, tf.int64), epoch], axis=-1)
@@ -157,6 +201,13 @@ class _RowDrawer:
         row = tf.reshape(flat, tf.shape(position))
         drawn = drawn + tf.reduce_sum(chosen, axis=1)
         return drawn, (task, row, drawn)
+
+    def _eligible(self, step: tf.Tensor) -> tf.Tensor:
+        """Rows of each task that are drawn from, int64 ``[tasks]``."""
+        if self.annealing is None:
+            return self.count
+        rows = tf.cast(self.count, tf.float64) * self.annealing.share(step)
+        return tf.minimum(tf.cast(tf.math.ceil(rows), tf.int64), self.count)
 
     def _uniform(self, seed: tf.Tensor, step: tf.Tensor) -> tf.Tensor:
         return tf.random.stateless_uniform([self.batch_rows], tf.stack([seed, step]))

@@ -131,7 +131,14 @@ class GroupTrainer:
             start_step=self.step,
             stop_step=self.steps,
             drawn=self.seen.rows,
+            annealing=self._annealing(),
         )
+
+    def _annealing(self) -> mixture.Annealing | None:
+        anneal = self.config.anneal
+        if anneal is None:
+            return None
+        return mixture.Annealing(anneal.keep, max(1, round(anneal.by * self.steps)))
 
     def _train(self, batches: Iterator[Any]) -> np.ndarray:
         """One call of the program; returns each trial's mean loss, ``[trials]``."""

@@ -122,6 +122,8 @@ def test_fewer_sizes_are_enough_when_a_coefficient_is_given(tmp_path):
             "select.contrastive: {in_domain: {en-de: {files: a.tsv}}}",
             "select.contrastive.in_domain.en-fr: missing; expected a section with",
         ),
+        ("train.anneal: {}", "train.anneal: draws from the best rows; say select.onl"),
+        ("train.anneal: {keep: 0}", "train.anneal.keep: got 0.0, expected 0 < keep"),
         ("recommend.n: -5", "recommend.n: -5; expected a positive number"),
         ("evaluate.quality: {curve: true}", "set train.keep_weights: true"),
         ("evaluate.quality.metrics: [blue]", "'blue'; did you mean bleu?"),

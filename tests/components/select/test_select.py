@@ -12,7 +12,8 @@ from components import select, tokenize
 from components.manifest import load
 from components.select import ranking
 from components.text_shards import read_shard, split_shards
-from components.tokenize.reader import load_index
+from components.tokenize.reader import load_index, load_split
+from components.tokenize.vocabulary import Vocabulary
 from models.errors import FieldError, UserError
 from tests.components.select.noisy_text import TASKS, pairs, write_ingest
 
@@ -155,9 +156,57 @@ def test_ties_are_cut_in_order_and_what_is_no_number_goes_first():
         1: np.array([2.0, np.nan, 2.0], np.float32),
         0: np.array([3.0, 1.0, 2.0], np.float32),
     }
-    kept, worst = ranking.choose(scores, 0.5)
-    assert kept[0].tolist() == [True, False, True]
-    assert kept[1].tolist() == [True, False, False]
-    assert worst == 2.0
-    everything, _ = ranking.choose(scores, 1.0)
-    assert all(one.all() for one in everything.values())
+    ranks, count = ranking.rank(scores, 0.5)
+    assert ranks[0].tolist() == [0, 4, 1]
+    assert ranks[1].tolist() == [2, 5, 3]
+    assert count == 3
+    assert ranking.rank(scores, 1.0)[1] == 6
+
+
+def test_online_selection_writes_the_best_first(made, tmp_path):
+    ingest, _ = made
+    output = run(ingest, tmp_path / "online", keep=0.8, online=True)
+    for task in TASKS:
+        table = scores_of(output, task)
+        score = dict(zip(text_of(ingest, task), table["score"], strict=True))
+        written = text_of(output, task)
+        assert len(written) == len(set(written)) == COUNT * 0.8
+        found = np.array([score[pair] for pair in written])
+        assert (np.diff(found) <= 0).all()
+        assert found[-1] >= np.sort(table["score"])[: COUNT // 5].max()
+        sizes = [
+            sum(1 for _ in read_shard(path))
+            for path in split_shards(output / task, "train")
+        ]
+        assert sizes == [400, 400, 400]
+    again = run(
+        ingest, tmp_path / "again", keep=0.8, online=True,
+        beam_options=("--direct_num_workers=2",),
+    )  # fmt: skip
+    for path in (output / "en-de").iterdir():
+        assert (again / "en-de" / path.name).read_bytes() == path.read_bytes()
+
+
+def test_rows_packed_from_it_lie_in_the_order_of_their_scores(made, tmp_path):
+    """So that the first rows of the table are the best: what `train.anneal` takes."""
+    ingest, _ = made
+    output = run(ingest, tmp_path / "online", keep=1.0, online=True)
+    config = tokenize.Config(vocabulary_size=220, source_length=96, target_length=96)
+    tokenize.run(config, ingest=output, tasks=TASKS, output=tmp_path / "tokenize")
+    vocabulary = Vocabulary.load(tmp_path / "tokenize")
+    table = scores_of(output, "en-de")["score"]
+    score = dict(zip((t for _, t in text_of(ingest, "en-de")), table, strict=True))
+    rows = load_split(tmp_path / "tokenize", "en-de", "train")
+    means, spreads = [], []
+    for ids, segments in zip(rows["target_ids"], rows["target_segments"], strict=True):
+        own = [
+            score[vocabulary.decode(ids[segments == number])]
+            for number in range(1, segments.max() + 1)
+        ]
+        means.append(np.mean(own))
+        spreads.append(np.ptp(own))
+    # Packing sorts by length within windows of 256 pairs, 1500 / 256 of them.
+    windows = np.array_split(np.array(means), 6)
+    levels = [window.mean() for window in windows]
+    assert levels == sorted(levels, reverse=True)
+    assert np.median(spreads) < 0.25 * np.ptp(table)

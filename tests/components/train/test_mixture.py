@@ -21,7 +21,10 @@ def rows():
     return Rows.join([rows_of(300, 0, 4), rows_of(170, 300, 2)])
 
 
-def draw(rows, weights, seeds, *, start=0, stop=400, drawn=None, batch_rows=5, call=10):
+def draw(
+    rows, weights, seeds, *, start=0, stop=400, drawn=None, batch_rows=5, call=10,
+    annealing=None,
+):  # fmt: skip
     weights = np.array(weights)
     drawn = np.zeros(weights.shape, np.int64) if drawn is None else drawn
     dataset = mixture.batches(
@@ -33,6 +36,7 @@ def draw(rows, weights, seeds, *, start=0, stop=400, drawn=None, batch_rows=5, c
         start_step=start,
         stop_step=stop,
         drawn=drawn,
+        annealing=annealing,
     )
     target = FIELDS.index("target_ids")
     ids, last = [], drawn
@@ -103,3 +107,54 @@ def test_three_tasks():
     _, drawn = draw(rows, weights, [9], stop=4000)
     examples = drawn * rows.examples
     np.testing.assert_allclose(examples / examples.sum(), weights, atol=0.015)
+
+
+def test_annealing_draws_from_ever_fewer_of_the_first_rows(rows):
+    annealing = mixture.Annealing(keep=0.2, steps=200)
+    ids, _ = draw(rows, [[0.6, 0.4]], [3], stop=400, annealing=annealing)
+    share = 0.2 ** np.minimum(1, np.arange(400) // 2 * 2 / 200)  # 100 stands
+    first, second = np.ceil(300 * share), np.ceil(170 * share)
+    found = ids[:, 0]  # [steps, batch_rows]
+    own = found < 300
+    assert (found < np.where(own, first[:, None], 300 + second[:, None])).all()
+    assert found[:40][own[:40]].max() > 200  # nearly all at first
+    late = found[200:]
+    assert set(late[late < 300]) == set(range(60))  # and all of the best in the end
+    assert set(late[late >= 300]) == set(range(300, 334))
+
+
+def test_annealing_is_a_function_of_the_step(rows):
+    annealing = mixture.Annealing(keep=0.3, steps=150)
+    weights = [[0.3, 0.7], [0.6, 0.4]]
+    whole, _ = draw(rows, weights, [0, 5], stop=200, annealing=annealing)
+    _, middle = draw(rows, weights, [0, 5], stop=130, annealing=annealing)
+    rest, _ = draw(
+        rows, weights, [0, 5], start=130, stop=200, drawn=middle, annealing=annealing,
+    )  # fmt: skip
+    np.testing.assert_array_equal(whole[130:], rest)
+    one, _ = draw(rows, weights, [0, 5], stop=40, call=1, annealing=annealing)
+    np.testing.assert_array_equal(whole[:40], one)
+
+
+def test_keeping_everything_changes_nothing(rows):
+    plain, _ = draw(rows, [[0.45, 0.55]], [2], stop=300)
+    kept, _ = draw(
+        rows, [[0.45, 0.55]], [2], stop=300, annealing=mixture.Annealing(1.0, 50)
+    )
+    np.testing.assert_array_equal(plain, kept)
+
+
+def test_within_a_stand_every_row_is_seen_as_often(rows):
+    annealing = mixture.Annealing(keep=0.25, steps=1)
+    ids, _ = draw(rows, [[1.0, 0.0]], [7], start=1, stop=61, annealing=annealing)
+    seen = ids.ravel()  # 300 draws from the best 75 rows
+    assert np.bincount(seen).tolist() == [4] * 75
+
+
+def test_a_task_without_rows_stays_without(rows):
+    empty = Rows.join([rows_of(30, 0, 2), rows_of(1, 300, 2)])
+    none = empty.tables[1][:0]
+    left = Rows((empty.tables[0], none), empty.lengths, empty.examples, empty.examples)
+    annealing = mixture.Annealing(keep=0.01, steps=10)
+    ids, _ = draw(left, [[1.0, 0.0]], [7], stop=50, annealing=annealing)
+    assert set(ids[20:].ravel()) == {0}  # one row at least
