@@ -37,6 +37,7 @@ class Contrast:
       task: The task.
       tag: Its tag in the vocabulary, or None.
       models: Folder with `MODELS`, which every worker can read.
+      key: Key of that artifact: a worker keeps its models while it is the same.
       vocabulary: The serialised vocabulary.
       rows: Lengths of the rows.
     """
@@ -44,12 +45,13 @@ class Contrast:
     task: str
     tag: str | None
     models: Path
+    key: str
     vocabulary: bytes
     rows: Rows
 
     def scores(self, sources: Sequence[str], targets: Sequence[str]) -> np.ndarray:
         """Sum over the fine-tuned models of nats per token saved, float32 [n]."""
-        found = _scorer(self.models).score(self._packed(sources, targets))
+        found = _scorer(self.models, self.key).score(self._packed(sources, targets))
         saved = found.nats[:1] - found.nats[1:]  # [fine-tuned models, n]
         return (saved.sum(axis=0) / found.tokens).astype(np.float32)
 
@@ -77,8 +79,8 @@ class Contrast:
 
 
 @functools.lru_cache(maxsize=1)
-def _scorer(models: Path) -> Scorer:
-    """The models, loaded once a process."""
+def _scorer(models: Path, key: str) -> Scorer:
+    """The models, loaded once a process for each key."""
     start_tensorflow()
     from components.cross_entropy import Scorer
     from models.nmt.transformer import Transformer

@@ -57,7 +57,8 @@ def rewritten(
         size = round(lost * len(words))
         first = round(start * (len(words) - size))
         more = new[first : first + max(round(added * len(words)), not size)]
-        found.append(gap.join([*words[:first], *more, *words[first + size :]]))
+        text = gap.join([*words[:first], *more, *words[first + size :]])
+        found.append(text.strip() or other)
     return found
 
 

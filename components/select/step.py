@@ -135,7 +135,9 @@ class Contrasts:
 
         vocabulary = (self.maker.tokens / FILE_NAME).read_bytes()
         tag = target_tags(self.maker.tasks)[task]
-        return Contrast(task, tag, self.models, vocabulary, self.maker.tokenize)
+        key = manifest.load(self.models).key
+        rows = self.maker.tokenize
+        return Contrast(task, tag, self.models, key, vocabulary, rows)
 
 
 def _shards(directory: Path) -> list[Path]:

@@ -148,7 +148,7 @@ def test_pairs_that_fit_in_no_row_are_scored_too(made):
     index = load_index(folder / "tokenize")
     vocabulary = Vocabulary.load(folder / "tokenize").serialised
     tag = index["tasks"]["en-de"]["tag"]
-    contrast = Contrast("en-de", tag, folder / "models", vocabulary, ROWS)
+    contrast = Contrast("en-de", tag, folder / "models", "key", vocabulary, ROWS)
     rows = [row for row in pairs("en-de", 30, seed=9) if row[2] == "clean"]
     sources, targets = [row[0] for row in rows], [row[1] for row in rows]
     alone = contrast.scores(sources, targets)

@@ -9,7 +9,7 @@ import pytest
 
 from components import checkpoints, metrics_table
 from components.cross_entropy import Scorer
-from components.train.config import Config
+from components.train.config import Anneal, Config
 from components.train.group import Group
 from components.train.layout import CURVE, WEIGHTS, load_record
 from components.train.program import Program
@@ -119,6 +119,30 @@ def test_a_full_disk_stops_it_and_resumed_it_is_bit_identical(
     for trial in group().trials:
         steps = [event.step for event in scalars(tmp_path, trial, "loss/training")]
         assert steps == sorted(set(steps)) and steps[-1] == 40
+
+
+def test_online_selection_goes_on_where_it_was_interrupted(
+    data, uninterrupted, tmp_path
+):
+    config = dataclasses.replace(CONFIG, anneal=Anneal(keep=0.1, by=0.8))
+
+    def interrupt(_):
+        raise InterruptedError
+
+    train(data, tmp_path / "whole", group(), config=config)
+    with pytest.raises(InterruptedError):
+        train(data, tmp_path / "parts", group(), config=config, at={25: interrupt})
+    resumed_at = []
+    again = {0: lambda trainer: resumed_at.append(trainer.step)}
+    train(data, tmp_path / "parts", group(), config=config, at=again)
+    assert resumed_at == [20]
+    whole, parts = (results(tmp_path / name, group()) for name in ("whole", "parts"))
+    for one, other in zip(whole, parts, strict=True):
+        assert one[1] == other[1]
+        for name in one[0]:
+            np.testing.assert_array_equal(one[0][name], other[0][name])
+    plain = results(uninterrupted, group())
+    assert any((plain[0][0][n] != whole[0][0][n]).any() for n in plain[0][0])
 
 
 def test_a_trial_alone_and_in_a_stack_is_the_same(data, uninterrupted, tmp_path):
