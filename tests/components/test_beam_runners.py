@@ -13,11 +13,14 @@ from apache_beam.options.pipeline_options_validator import PipelineOptionsValida
 from apache_beam.runners.portability.portable_runner import PortableRunner
 from apache_beam.runners.portability.stager import Stager
 
-from components import beam_runner, ingest, tokenize
+from components import beam_runner, ingest, select, tokenize
 from components.ingest import graph as ingest_graph
 from components.ingest.config import SyntheticConfig
 from components.ingest.deduplication import Duplicates
 from components.ingest.inputs import about_pairs, list_inputs
+from components.select import graph as select_graph
+from components.select import sorting as select_sorting
+from components.select import step as select_step
 from components.tokenize import graph as tokenize_graph
 from components.tokenize.shards import Job
 from models.errors import UserError
@@ -44,7 +47,7 @@ def proto_of(pipeline):
 
 
 @pytest.mark.parametrize("runner", RUNNERS)
-@pytest.mark.parametrize("verb", ["ingest", "tokenize"])
+@pytest.mark.parametrize("verb", ["ingest", "select", "tokenize"])
 def test_the_job_of_a_cluster_is_made_without_one(runner, verb, tmp_path):
     options = (f"--runner={runner}", f"--setup_file={SETUP_FILE}", *RUNNERS[runner])
     pipeline = beam_runner.pipeline(options)
@@ -55,6 +58,13 @@ def test_the_job_of_a_cluster_is_made_without_one(runner, verb, tmp_path):
         inputs = list_inputs(config, tmp_path, TASKS)
         ingest_graph.build(pipeline, config, inputs, "gs://some-bucket/ingest", 8)
         stages = {"Clean", "Connect", "Settle", "Write dead letters"}
+    elif verb == "select":
+        config = select.Config(online=True)
+        jobs = [select_sorting.Job("en-de", 0, 1, Path("train-a.jsonl.gz"))]
+        trainer = select_step.Features(config)
+        places = "gs://some-bucket/select", "r.json"
+        select_graph.build(pipeline, config, trainer, jobs, *places)
+        stages = {"Train", "Score", "Choose", "Scatter", "Gather", "Report"}
     else:
         jobs = [Job("en-de", "train", "<2de>", Path("a.jsonl.gz"), "a")]
         tokenize_graph.build(
@@ -85,7 +95,7 @@ def test_the_setup_file_brings_the_whole_project_to_the_workers(tmp_path):
     (package,) = (tmp_path / "staged").glob("*.tar.gz")
     with tarfile.open(package) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    for module in (ingest_graph, tokenize_graph):
+    for module in (ingest_graph, select_graph, tokenize_graph):
         assert f"{module.__name__.replace('.', '/')}.py" in names
     assert "configs/quickstart.yaml" in names
 

@@ -110,6 +110,15 @@ def test_the_same_text_gives_the_same_bytes_with_several_workers(made, tmp_path)
     assert load(again).key == load(output).key
 
 
+@pytest.mark.slow
+def test_and_with_several_processes(made, tmp_path):
+    ingest, output = made
+    several = ("--direct_running_mode=multi_processing", "--direct_num_workers=2")
+    again = run(ingest, tmp_path / "again", beam_options=several)
+    for path in sorted((output / "en-de").iterdir()):
+        assert (again / "en-de" / path.name).read_bytes() == path.read_bytes()
+
+
 def test_a_step_that_is_done_is_not_done_again(made):
     ingest, output = made
     before = (output / "manifest.json").stat().st_mtime_ns
