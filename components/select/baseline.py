@@ -97,8 +97,10 @@ def train(
         pairs = _take(sources, targets, own)
         bad = corruption.corrupted(*pairs, rng)
         for is_good, texts in ((True, pairs), *((False, texts) for texts in bad)):
+            if not texts[0]:
+                continue
             seen.append(features(*texts, languages, lexicon))
-            good.append(np.full(len(own), is_good))
+            good.append(np.full(len(texts[0]), is_good))
     fitted = _fit(np.concatenate(seen), np.concatenate(good))
     return Baseline(languages, tuple(lexicons), *fitted)
 

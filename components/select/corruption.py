@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+MARKS = "`_*<>[]{}=+#@~^|\\/&%$"  # of markup and code: translations keep them
 Texts = tuple[list[str], list[str]]
 _NEIGHBOURS = 20
 
@@ -13,20 +14,22 @@ _NEIGHBOURS = 20
 def corrupted(
     sources: Sequence[str], targets: Sequence[str], rng: np.random.Generator
 ) -> list[Texts]:
-    """Three bad pairs for every good one.
+    """Three bad pairs for every good one, and a fourth for one with markup.
 
     Args:
       sources, targets: The sides of ``n`` pairs, at least two.
       rng: Chooses.
 
     Returns:
-      Sources and targets, ``n`` each: misaligned with a sentence of about the same
-      length, copied, and with a part of the translation of something else.
+      Sources and targets: misaligned with a sentence of about the same length,
+      copied, with a part of the translation of something else, ``n`` each; and
+      without some marks.
     """
     return [
         (list(sources), misaligned(targets, rng)),
         _copied(sources, targets, rng),
         (list(sources), rewritten(targets, misaligned(targets, rng), rng)),
+        without_marks(sources, targets, rng),
     ]
 
 
@@ -59,6 +62,20 @@ def rewritten(
         more = new[first : first + max(round(added * len(words)), not size)]
         text = gap.join([*words[:first], *more, *words[first + size :]])
         found.append(text.strip() or other)
+    return found
+
+
+def without_marks(
+    sources: Sequence[str], targets: Sequence[str], rng: np.random.Generator
+) -> Texts:
+    """The targets that have marks of markup and code, without one kind of them."""
+    found: Texts = ([], [])
+    for source, target in zip(sources, targets, strict=True):
+        if marks := sorted(set(target).intersection(MARKS)):
+            left = target.replace(marks[rng.integers(len(marks))], "")
+            if left.strip():
+                found[0].append(source)
+                found[1].append(left)
     return found
 
 

@@ -9,11 +9,11 @@ import numpy as np
 
 from components.ingest import alignment
 from components.ingest.pairs import Pairs
+from components.select.corruption import MARKS
 from components.select.lexical import Lexicon
 from components.select.words import words_of
 
 _COPIED = 0.8
-_MARKS = "`_*<>[]{}=+#@~^|\\/&%$"  # of markup and code: translations keep them
 _ADDED = 2  # so that short sentences may differ more
 LEXICAL = (
     "target_explained",
@@ -80,7 +80,7 @@ def _symbols(pairs: Pairs) -> np.ndarray:
     """Marks of markup and code that are on one side only, [n, 2]."""
     counts = np.stack(
         [
-            [side.total(side.points == ord(mark)) for mark in _MARKS]
+            [side.total(side.points == ord(mark)) for mark in MARKS]
             for side in pairs.sides
         ]
     )  # [sides, marks, n]

@@ -12,10 +12,11 @@ import numpy as np
 
 # Scripts that are written without spaces give one word a character: Thai to Khmer,
 # kana, ideographs (of the supplementary planes too).
-_WORD = re.compile(
+_UNSPACED = (
     r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff"
-    r"\U00020000-\U0003ffff]|\d+|[^\W\d_]+"
+    r"\U00020000-\U0003ffff]"
 )
+_WORD = re.compile(rf"({_UNSPACED}+)|\d+|(?:(?!{_UNSPACED})[^\W\d_])+")
 _STEM = 6  # letters of a word that count: inflections of one word are one word
 _LONGEST = 60  # words of a sentence that count: cells grow with the product
 _RARE = 2  # a word of one sentence tells nothing of another
@@ -30,7 +31,14 @@ def words_of(text: str) -> list[str]:
       >>> words_of("一12个ab")
       ['一', '12', '个', 'ab']
     """
-    return [word[:_STEM] for word in _WORD.findall(text.casefold())[:_LONGEST]]
+    found: list[str] = []
+    for match in _WORD.finditer(text.casefold()):
+        word = match[0]
+        if match[1] is None or len(word) == 1:
+            found.append(word[:_STEM])
+        else:
+            found += list(word)
+    return found[:_LONGEST]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -116,6 +116,7 @@ def test_only_as_many_pairs_are_used_as_memory_allows(monkeypatch):
 def test_words_are_stems_numbers_and_single_ideographs():
     assert words_of("Die Übersetzungen: 3,14!") == ["die", "überse", "3", "14"]
     assert words_of("我们去了NASA。") == ["我", "们", "去", "了", "nasa"]
+    assert words_of("Python将安装3个") == ["python", "将", "安", "装", "3", "个"]
     assert words_of("ภาษา") == list("ภาษา")
     assert words_of("…!?") == []
     assert len(words_of("word " * 500)) == words._LONGEST
