@@ -147,12 +147,13 @@ def _shards(directory: Path) -> list[Path]:
         raise UserError(
             f"{directory}: no training shards; run ingest with this task first"
         )
-    pairs = sum(1 for _ in itertools.islice(pairs_of(found), _LEAST_PAIRS))
-    if pairs < _LEAST_PAIRS:
+    pairs = list(itertools.islice(pairs_of(found), 10 * _LEAST_PAIRS))
+    sources = len({source for source, _ in pairs})
+    if sources < _LEAST_PAIRS:
         raise UserError(
-            f"select {directory.name}: {pairs} training pairs, and {_LEAST_PAIRS} are "
-            "the fewest that a score can be learned from; leave out select: for so "
-            "little text"
+            f"select {directory.name}: {len(pairs)} training pairs of {sources} "
+            f"different sources, and {_LEAST_PAIRS} are the fewest that a score can be "
+            "learned from; leave out select: for so little text"
         )
     return found
 

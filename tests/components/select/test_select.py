@@ -135,7 +135,7 @@ def test_keeping_next_to_nothing_leaves_empty_shards_that_can_be_read(made, tmp_
 
 def test_too_little_text_is_said_to_be_too_little(tmp_path):
     ingest = write_ingest(tmp_path / "ingest", count=60)
-    with pytest.raises(UserError, match="select en-de: 60 training pairs, and 100 are"):
+    with pytest.raises(UserError, match="select en-de: 60 training pairs of 60 diff"):
         run(ingest, tmp_path / "select")
     with pytest.raises(UserError, match="en-fr: no training shards; run ingest"):
         run(ingest, tmp_path / "select", tasks=("en-fr",))
