@@ -28,7 +28,7 @@ quickstart: install ## From synthetic text to a scaling law, a few minutes
 	$(BIN)/polyscale run configs/quickstart.yaml
 
 test: install ## Every test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
 
 check: install ## Formatter and linter, as CI runs them
 	$(BIN)/ruff format --check .

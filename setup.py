@@ -40,7 +40,7 @@ EXTRAS["comet"] = ["unbabel-comet>=2.2"]
 EXTRAS["huggingface"] = ["datasets>=2.19"]
 EXTRAS["gcp"] = ["apache-beam[gcp]>=2.77,<3"]
 EXTRAS["aws"] = ["apache-beam[aws]>=2.77,<3"]
-EXTRAS["dev"] = EXTRAS["all"] + ["hypothesis", "pytest", "ruff"]
+EXTRAS["dev"] = EXTRAS["all"] + ["hypothesis", "pytest", "pytest-xdist", "ruff"]
 
 
 def _version() -> str:
