@@ -83,9 +83,8 @@ def batches(
 
     Each row's task is drawn; the rows of a task come in an order that is a new
     permutation in each epoch, so that every row is seen once before any is seen
-    twice. With annealing an epoch is one of the rows that are drawn from at the
-    time; where their number changes, an epoch ends early and the next is begun
-    somewhere in its middle.
+    twice. With annealing an epoch is one of the rows drawn from at the time; where
+    their number changes, it ends early and the next begins somewhere in its middle.
 
     Args:
       rows: The packed rows.
@@ -107,9 +106,8 @@ def batches(
     """
     # The last edge is beyond 1, so that rounding never draws a task too many.
     edges = np.cumsum(probabilities, axis=-1)[:, :-1].astype(np.float32)
-    draw = _RowDrawer(
-        rows.count, edges, np.asarray(seeds, np.int64), batch_rows, annealing
-    )
+    seeds = np.asarray(seeds, np.int64)
+    draw = _RowDrawer(rows.count, edges, seeds, batch_rows, annealing)
     shapes = [
         (steps_per_call, len(seeds), batch_rows, length)
         for length in np.repeat(rows.lengths, 2)
