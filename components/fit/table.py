@@ -16,9 +16,12 @@ from pathlib import Path
 from components import metrics_table
 from components.trial import parse_mixture
 from models.errors import UserError
+from models.laws.law import CEILINGS
 
 REQUIRED = ("task", "n", "p")
 _NUMBERS = ("n", "p", "n_enc", "n_dec", "step")
+# Scores of trained judges: below 0 is worse than a poor translation, and not wrong.
+_JUDGED = ("bleurt", "comet")
 
 
 class Line(dict):
@@ -146,8 +149,7 @@ def _checked(line: Line, metric: str) -> Line:
     for name in ("n_enc", "n_dec"):
         if line.get(name) is not None:
             _expect(line, name, lambda n: n > 0, "a positive number of parameters")
-    if line[metric] is not None:
-        _expect(line, metric, lambda v: v >= 0, "0 or more")
+    _check_measured(line, metric)
     line["mixture"] = _mixture(line)
     line["seed"] = _seed(line)
     line["test_set"] = str(line.get("test_set") or "in_domain")
@@ -155,6 +157,18 @@ def _checked(line: Line, metric: str) -> Line:
     line["size"] = str(line.get("size") or f"{line['n']:.6g}")
     line["trial"] = str(line.get("trial") or "")
     return line
+
+
+def _check_measured(line: Line, metric: str) -> None:
+    """What is fitted falls towards 0: a loss, or the distance to a ceiling."""
+    if line[metric] is None:
+        return
+    if metric not in _JUDGED:
+        _expect(line, metric, lambda value: value >= 0, "0 or more")
+    ceiling = CEILINGS.get(metric)
+    if ceiling is not None:
+        expected = f"at most {ceiling:g}, whose distance the laws are of"
+        _expect(line, metric, lambda value: value <= ceiling, expected)
 
 
 def _number(line: Line, name: str) -> float | None:

@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 from components import fit
+from components.fit import law_file
 from models.errors import UserError
+from models.laws import find
 
 SIZES = (2e7, 6e7, 1.5e8, 4e8)
 
@@ -86,6 +88,48 @@ def test_a_metric_that_is_no_number_is_refused(tmp_path: Path) -> None:
     path = table(tmp_path / "t.csv", {3: "x,en-de,target,0.3,2e7,2.1,high,"})
     with pytest.raises(UserError, match=r"t.csv: row 4, column bleu: 'high'; expected"):
         fit.run(fit.Config(draws=0), table=path, output=tmp_path / "fit")
+
+
+def judged(path: Path, score: str = "") -> Path:
+    """BLEURT linear in the loss, below 0 for the smallest models."""
+    lines = ["trial,task,p,n,loss,bleurt"]
+    for p in (0.1, 0.3, 0.6, 1.0):
+        for n in (*SIZES, 1e9):
+            loss = 1.3 + 0.5 * (p * n / 1e8) ** -0.3
+            lines.append(f"r{p}_{n:g},en-de,{p},{n:g},{loss},{1.27 - 0.6 * loss}")
+    if score:
+        lines[3] = lines[3].rpartition(",")[0] + f",{score}"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_scores_of_judges_may_be_negative(tmp_path: Path) -> None:
+    path, out = judged(tmp_path / "t.csv"), tmp_path / "fit"
+    fit.run(fit.Config(draws=0, metric="bleurt"), table=path, output=out)
+    law = find(law_file.load(out).laws, "joint", "en-de")
+    # 1 - bleurt = .6 * .5 (p n / 1e8)**-.3 + .51
+    assert law.parameters["alpha"] == pytest.approx(0.3, rel=1e-3)
+    assert law.parameters["irreducible_loss"] == pytest.approx(0.51, rel=1e-3)
+    smallest = 1.27 - 0.6 * (1.3 + 0.5 * (0.1 * SIZES[0] / 1e8) ** -0.3)
+    assert smallest < 0
+    assert law.predict(SIZES[0], 0.1) == pytest.approx(smallest, abs=1e-3)
+    # A power of the loss is positive: of these there is the line alone.
+    assert set(curves(out)) == {("bleurt", "", "linear")}
+    assert float(curves(out)["bleurt", "", "linear"]["second"]) == pytest.approx(-0.6)
+
+
+def test_a_score_above_its_ceiling_is_refused(tmp_path: Path) -> None:
+    path = judged(tmp_path / "t.csv", "61.2")  # in percent
+    config = fit.Config(draws=0, metric="bleurt")
+    with pytest.raises(UserError, match="row 4, column bleurt: 61.2; expected at most"):
+        fit.run(config, table=path, output=tmp_path / "fit")
+
+
+def test_a_negative_bleu_is_refused(tmp_path: Path) -> None:
+    path = table(tmp_path / "t.csv", {3: "x,en-de,target,0.3,2e7,2.1,-1,"})
+    config = fit.Config(draws=0, metric="bleu")
+    with pytest.raises(UserError, match="row 4, column bleu: -1; expected 0 or more"):
+        fit.run(config, table=path, output=tmp_path / "fit")
 
 
 def test_too_few_values_are_a_note(tmp_path: Path, caplog) -> None:
