@@ -7,7 +7,8 @@ import math
 from collections.abc import Mapping
 from typing import Literal
 
-from models.errors import FieldError
+from models.errors import FieldError, UserError
+from models.nmt import families
 
 LawKind = Literal["individual", "joint", "approximate", "bivariate"]
 
@@ -17,7 +18,7 @@ class HeldOut:
     """What is trained and evaluated but never shown to the fit.
 
     Attributes:
-      sizes: Names of sizes, as in the table's ``size`` column.
+      sizes: Names of sizes, as in the table's ``size`` column, or of a family.
       mixtures: Mixtures; a number is the weight of the first of two tasks.
     """
 
@@ -25,6 +26,10 @@ class HeldOut:
     mixtures: tuple[float | Mapping[str, float], ...] = ()
 
     def __post_init__(self) -> None:
+        try:
+            object.__setattr__(self, "sizes", families.expand(self.sizes))
+        except UserError as error:
+            raise FieldError("sizes", str(error)) from None
         for mixture in self.mixtures:
             for weight in _weights(mixture):
                 if not 0 <= weight <= 1:

@@ -6,7 +6,8 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Literal
 
-from models.errors import FieldError
+from models.errors import FieldError, UserError
+from models.nmt import families
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,7 +38,8 @@ class Config:
     """Training of every (size x mixture x seed).
 
     Attributes:
-      sizes: Names of model sizes (``polyscale plan`` lists them).
+      sizes: Names of model sizes (``polyscale plan`` lists them); a family of them by
+        one word, ``encoder-scaled``, stands for its members.
       mixtures: Weights of the tasks: a mapping, or with two tasks the weight of
         the first. A weight is a share of training examples ([M] section 3.1).
       seeds: One trial a seed; a seed sets the initialisation and the data order.
@@ -108,6 +110,10 @@ class Config:
     jit: Literal["auto", "on", "off"] = "auto"
 
     def __post_init__(self) -> None:
+        try:
+            object.__setattr__(self, "sizes", families.expand(self.sizes))
+        except UserError as error:
+            raise FieldError("sizes", str(error)) from None
         positive = (
             "steps",
             "batch_tokens",

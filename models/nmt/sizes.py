@@ -120,33 +120,56 @@ PAPER = (
     _shape("1019M", 12, 1536, 16),
 )
 
-# A ladder for laptops under the same rules: a factor of 1.3 to 2 a rung, depth and
-# width growing in tandem as in [M] App. A. The rungs of one layer all have two heads:
-# at these widths a rung with another number of heads falls off its neighbours' curve.
+# A ladder for laptops under the same rules, evenly spaced in log N: a factor of 1.42 a
+# rung, 1.28 to 1.56 as whole widths allow, depth and width growing in tandem as in [M]
+# App. A. The rungs of one layer all have two heads: at these widths a rung with
+# another number of heads falls off its neighbours' curve.
 LADDER = (
     _shape("2k", 1, 8, 2),
     _shape("4k", 1, 10, 2),
     _shape("5k", 1, 12, 2),
+    _shape("7k", 1, 14, 2),
     _shape("9k", 1, 16, 2),
     _shape("15k", 1, 20, 2),
     _shape("21k", 1, 24, 2),
     _shape("29k", 1, 28, 2),
     _shape("37k", 1, 32, 2),
+    _shape("57k", 2, 28, 4),
     _shape("74k", 2, 32, 4),
+    _shape("116k", 2, 40, 5),
     _shape("167k", 2, 48, 6),
+    _shape("227k", 2, 56, 7),
     _shape("296k", 2, 64, 8),
+    _shape("444k", 3, 64, 8),
     _shape("592k", 4, 64, 8),
+    _shape("924k", 4, 80, 8),
     _shape("1330k", 4, 96, 8),
+    _shape("1950k", 5, 104, 8),
     _shape("2953k", 5, 128, 8),
+    _shape("4000k", 6, 136, 8),
     _shape("5535k", 6, 160, 10),
 )
 
 SHAPES = {shape.name: shape for shape in LADDER + PAPER}
 
+# What `models.nmt.families` makes sizes of.
+FAMILY_WORDS = (
+    "encoder-scaled",
+    "decoder-scaled",
+    "symmetric",
+    "width-scaled",
+    "depth-scaled-wide",
+    "depth-scaled-narrow",
+    "uniform",
+)
+
+# [N] App. C.
+_BASELINE = Shape("6L6L", 6, 6, 1024, 16, 64, 8192, "vaswani")
+
 # Sizes by rule: `6L2L` is a model of [N], `6L2L@15k` the rung 15k at other depths.
 _DEPTHS = re.compile(
     r"(?P<enc>[1-9]\d?)L(?P<dec>[1-9]\d?)L"
-    r"(?:@(?P<base>\w+)|(?:-d(?P<d>\d+))?(?:-ff(?P<ff>\d+))?(?:-h(?P<heads>\d+))?)"
+    r"(?:@(?P<base>\w+))?(?:-d(?P<d>\d+))?(?:-ff(?P<ff>\d+))?(?:-h(?P<heads>\d+))?"
 )
 
 
@@ -158,7 +181,8 @@ def get_shape(name: str) -> Shape:
       ff 8192, 16 heads (tables 1-3, 5); ``-d``, ``-ff`` and ``-h`` change the width,
       that of the feed-forward layer and the number of heads (table 6):
       ``12L12L-d1536-ff6144``.
-    * ``6L2L@15k``: the rung 15k with other depths, for the bivariate law on a laptop.
+    * ``6L2L@15k``: the rung 15k with other depths, for the bivariate law on a laptop;
+      ``2L2L@15k-d30`` at another width too.
 
     Raises:
       UserError: No such size; says which may have been meant.
@@ -167,22 +191,28 @@ def get_shape(name: str) -> Shape:
         return SHAPES[name]
     if found := _DEPTHS.fullmatch(name):
         return _by_rule(name, found)
-    close = difflib.get_close_matches(name, SHAPES, n=1)
+    close = difflib.get_close_matches(name, (*SHAPES, *FAMILY_WORDS), n=1)
     hint = f"; did you mean {close[0]}?" if close else ""
     raise UserError(
         f"unknown size {name!r}{hint} (sizes: {', '.join(SHAPES)}; "
-        "or depths, as in 6L28L, 6L6L-d768-ff3072-h12, 2L4L@15k)"
+        "or depths, as in 6L28L, 6L6L-d768-ff3072-h12, 2L4L@15k; or a family, as in "
+        "encoder-scaled, uniform, decoder-scaled@15k)"
     )
 
 
 def _by_rule(name: str, found: re.Match[str]) -> Shape:
-    enc, dec = int(found["enc"]), int(found["dec"])
-    if found["base"] is not None:
-        base = get_shape(found["base"])
-        return dataclasses.replace(base, name=name, enc_layers=enc, dec_layers=dec)
-    d = int(found["d"] or 1024)
-    heads = int(found["heads"] or 16)
-    ff = int(found["ff"] or 8192)
+    base = get_shape(found["base"]) if found["base"] else _BASELINE
+    heads = int(found["heads"] or base.heads)
+    d = int(found["d"] or base.d_model)
     if d < heads:
         raise UserError(f"size {name!r}: {heads} heads do not fit into a width of {d}")
-    return Shape(name, enc, dec, d, heads, d // heads, ff, "vaswani")
+    return dataclasses.replace(
+        base,
+        name=name,
+        enc_layers=int(found["enc"]),
+        dec_layers=int(found["dec"]),
+        d_model=d,
+        heads=heads,
+        head_dim=d // heads,
+        ff=int(found["ff"] or base.ff),
+    )
