@@ -27,5 +27,6 @@ def weights_at(step: int) -> str:
 
 def load_record(folder: Path) -> dict[str, Any]:
     """How a trial ended: status (``done`` or ``failed``), reason, steps, seconds,
-    epochs of each task's data and the realised share of its examples."""
+    epochs of each task's data, the realised share of its examples, and the lowest
+    loss on each test set."""
     return json.loads((folder / RECORD).read_text(encoding="utf-8"))

@@ -66,6 +66,20 @@ def final_losses(curve: Sequence[Row], steps: int) -> dict[str, float]:
     return {name: statistics.median(losses) for name, losses in found.items()}
 
 
+def best_losses(curve: Sequence[Row]) -> dict[str, dict[str, float]]:
+    """``<task>/<test set>`` -> the lowest loss so far, and the step it was at."""
+    found: dict[str, Row] = {}
+    whole: set[tuple[int, str]] = set()
+    for row in curve:
+        name = f"{row.task}/{row.test_set}"
+        # As in `final_losses`.
+        if (row.step, name) not in whole:
+            whole.add((row.step, name))
+            best = found.setdefault(name, row)
+            found[name] = row if row.loss < best.loss else best
+    return {name: {"step": row.step, "loss": row.loss} for name, row in found.items()}
+
+
 def write(folder: Path, curve: Sequence[Row], record: Mapping[str, Any]) -> None:
     """Writes curve and record; the record last, as the sign that all is there."""
     folder.mkdir(parents=True, exist_ok=True)

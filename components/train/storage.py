@@ -12,6 +12,7 @@ from components.manifest import write_atomically
 from components.train import rows
 from components.train.config import Config
 from components.train.group import Group
+from components.train.milestones import evaluation_steps
 from models.errors import UserError
 from models.nmt.sizes import count_parameters, get_shape
 
@@ -50,7 +51,7 @@ def check(
     needed = {
         "training rows": rows.bytes_needed(index, tasks),
         "checkpoints": _checkpoint_bytes(config, groups, index, jobs),
-        "trained weights": _weight_bytes(groups, index),
+        "trained weights": _weight_bytes(config, groups, index),
     }
     free = shutil.disk_usage(output).free
     if free < sum(needed.values()):
@@ -71,8 +72,16 @@ def _checkpoint_bytes(
     return sum(largest[:jobs]) * _FLOAT * copies * (config.keep_checkpoints + 1)
 
 
-def _weight_bytes(groups: Iterable[Group], index: Mapping[str, Any]) -> int:
-    return sum(_parameters(group, index) for group in groups) * _FLOAT
+def _weight_bytes(
+    config: Config, groups: Iterable[Group], index: Mapping[str, Any]
+) -> int:
+    """Of every trial, those it ends with and, where they are kept, of evaluations."""
+
+    def copies(group: Group) -> int:
+        kept = evaluation_steps(config, config.steps_of(group.size))
+        return 1 + (len(kept) if config.keep_weights else 0)
+
+    return _FLOAT * sum(_parameters(group, index) * copies(group) for group in groups)
 
 
 def _parameters(group: Group, index: Mapping[str, Any]) -> int:

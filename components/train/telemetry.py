@@ -32,7 +32,7 @@ def step_flops(
     """
     source, target = lengths
     d, inner = shape.d_model, shape.heads * shape.head_dim
-    feed_forward = 3 * d * shape.ff
+    feed_forward = (2 if shape.block == "vaswani" else 3) * d * shape.ff
     half = 2 * d * inner  # two of the four projections of an attention
     encoder = shape.enc_layers * (
         source * (2 * half + feed_forward) + 2 * inner * source * source

@@ -108,7 +108,8 @@ class GroupTrainer:
             profiler.next_call()
             losses = self._train(batches)
             if self.step in milestones and watch:
-                self._evaluate(losses, watch)
+                with self.stopwatch.measure(stopwatch.EVALUATION):
+                    self._evaluate(losses, watch)
             self.report(self.step, self.steps)
             self._stop_if_asked()
             if self._is_due(time.monotonic() - saved, cost):
@@ -183,8 +184,7 @@ class GroupTrainer:
         return 0
 
     def _evaluate(self, training: np.ndarray, watch: Watch) -> None:
-        with self.stopwatch.measure(stopwatch.EVALUATION):
-            measured = self.program.evaluate(self.data.test_sets)
+        measured = self.program.evaluate(self.data.test_sets)
         rows = {
             index: curve_rows(
                 trial,
@@ -298,5 +298,6 @@ class GroupTrainer:
             "epochs": self.seen.epochs(index, self.data.rows.count),
             "realised_example_share": examples,
             "realised_target_token_share": tokens,
+            "best": results.best_losses(self.curves[index]),
         }
         results.write(folder, self.curves[index], record)

@@ -76,6 +76,21 @@ def work(
       parent: Process id of the parent.
       since: ``time.monotonic()`` when this process was started.
     """
+    _work(connection, assignment, parent, since)
+    # Everything is written. To take TensorFlow down in order takes a second more.
+    connection.close()
+    logging.shutdown()
+    sys.stderr.flush()
+    os._exit(0)
+
+
+def _work(
+    connection: multiprocessing.connection.Connection,
+    assignment: Assignment,
+    parent: int,
+    since: float,
+) -> None:
+    """`work`, but for the end of the process."""
     # Ctrl-C reaches the whole process group; the parent then ends us with SIGTERM.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     ours = logging.getLogger(__name__.partition(".")[0])

@@ -15,6 +15,7 @@ from components import preemption
 from components.train import run, storage, worker
 from components.train.config import Config
 from components.train.group import form_groups
+from components.train.milestones import evaluation_steps
 from components.train.rows import Rows
 from components.train.sweep_data import batch_rows, micro_batches
 from components.trial import Trial
@@ -97,7 +98,10 @@ def test_room_is_counted_for_what_is_written():
     assert storage._checkpoint_bytes(config, groups, index, 2) == 2 * one
     heavier = dataclasses.replace(config, momentum=0.9)
     assert storage._checkpoint_bytes(heavier, groups, index, 1) == 3 * one // 2
-    assert storage._weight_bytes(groups, index) == 4 * total * 4
+    assert storage._weight_bytes(config, groups, index) == 4 * total * 4
+    config = dataclasses.replace(config, keep_weights=True)
+    kept = len(evaluation_steps(config, config.steps))
+    assert storage._weight_bytes(config, groups, index) == 4 * total * 4 * (1 + kept)
 
 
 def rows():

@@ -115,11 +115,12 @@ def test_speed_is_flops_over_time_and_the_measured_peak(trained):
         assert value / tokens[step] == pytest.approx(flops * 2 / (2 * 5 * 11), rel=1e-4)
 
 
-def test_flops_are_six_a_weight_and_position():
+@pytest.mark.parametrize("size, tables", [("5535k", 2), ("5L6L-d160-ff900-h10", 3)])
+def test_flops_are_six_a_weight_and_position(size, tables):
     """Less attention over the row, norms and position biases, which are small."""
-    shape = get_shape("5535k")
+    shape = get_shape(size)
     count = count_parameters(shape, 4000)
-    weights = count.n + count.n_embedding / 2
+    weights = count.n + count.n_embedding / tables
     flops = telemetry.step_flops(shape, 4000, 3, (16, 16))
     assert flops == pytest.approx(6 * weights * 3 * 16, rel=0.02)
     # The encoder and the keys and values of its attention are at source positions.

@@ -1,0 +1,105 @@
+"""Weights are shares of examples although rows are packed, to 3 sigma, on text."""
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from components.tokenize import packing, shards
+from components.tokenize.config import Config
+from components.train import mixture
+from components.train.rows import Rows
+
+SHARED = Path(__file__).resolve().parents[4] / "shared" / "data" / "tatoeba"
+LENGTH = 32
+CONFIG = Config(source_length=LENGTH, target_length=LENGTH)
+WEIGHTS = np.array([[0.05, 0.95], [0.3, 0.7], [0.5, 0.5], [0.9, 0.1]])
+STEPS, BATCH = 400, 20
+
+
+def packed(lengths):
+    """Columns of the rows of a task, packed as ``tokenize`` packs them."""
+    sides = [shards.Side(np.full(one.sum(), 3, np.int32), one) for one in lengths]
+    plan = packing.plan(
+        *lengths, source_length=LENGTH, target_length=LENGTH, open_rows=16
+    )
+    columns = shards.rows(*sides, plan, CONFIG)
+    return columns | {"examples": columns["examples"][:, 0]}
+
+
+def made_up():
+    """Short sentences in one task, long ones in the other, 6 to 2 a row."""
+    rng = np.random.default_rng(0)
+    return [
+        [rng.integers(*bounds, 6000) for bounds in task]
+        for task in (((2, 8), (3, 9)), ((8, 22), (10, 25)))
+    ]
+
+
+def words_of_tatoeba():
+    if not SHARED.is_dir():
+        pytest.skip("no shared data")
+    tasks = []
+    for task, target in (("en-de", "de"), ("en-fr", "fr")):
+        texts = [first_lines(SHARED / task, side, 8000) for side in ("en", target)]
+        tasks.append([np.array([len(s.split()) + 1 for s in text]) for text in texts])
+    # Tasks as far apart as such text has them: the longer half of one.
+    source, target = tasks[1]
+    longer = np.flatnonzero(target >= np.median(target))
+    return [tasks[0], [source[longer], target[longer]]]
+
+
+def first_lines(folder, side, count):
+    (path,) = folder.glob(f"train.{side}.txt*")
+    opened = gzip.open if path.suffix == ".gz" else open
+    with opened(path, "rt", encoding="utf-8") as file:
+        return [line for line, _ in zip(file, range(count), strict=False)]
+
+
+def realised(rows, probabilities):
+    """Pairs and target tokens drawn, ``[stack, tasks, 2]``."""
+    batches = mixture.batches(
+        rows,
+        probabilities,
+        np.arange(len(WEIGHTS)),
+        batch_rows=BATCH,
+        steps_per_call=STEPS,
+        start_step=0,
+        stop_step=STEPS,
+        drawn=np.zeros(WEIGHTS.shape, np.int64),
+    )
+    ((_, (_, seen)),) = batches
+    return seen.numpy()
+
+
+def deviations(rows, probabilities, counted):
+    """How far each realised share is from its weight, in standard deviations.
+
+    A share is a ratio of sums over independent draws of rows; of a row with x
+    units that is of the task or not, its deviation is that of x (1[task] - p).
+    """
+    seen = realised(rows, probabilities)[..., counted]
+    shares = seen / seen.sum(axis=1, keepdims=True)
+    units = [table[:, -2 + counted].astype(float) for table in rows.tables]
+    mean, square = (
+        np.array([(one**power).mean() for one in units]) for power in (1, 2)
+    )
+    average = (probabilities * mean).sum(axis=1)  # units in a row of the mixture
+    first, p = probabilities[:, 0], WEIGHTS[:, 0]
+    spread = first * square[0] * (1 - p) ** 2 + (1 - first) * square[1] * p**2
+    sigma = np.sqrt(spread / (STEPS * BATCH)) / average
+    return np.abs(shares[:, 0] - p) / sigma
+
+
+@pytest.mark.parametrize("lengths", [made_up, words_of_tatoeba])
+@pytest.mark.parametrize("counted", [0, 1], ids=["examples", "target_tokens"])
+def test_realised_shares_are_the_weights(lengths, counted):
+    rows = Rows.join([packed(task) for task in lengths()])
+    per_row = (rows.examples, rows.target_tokens)[counted]
+    corrected = mixture.row_probabilities(WEIGHTS, per_row)
+    assert deviations(rows, corrected, counted).max() < 3
+    if counted == 0:
+        # Rows drawn at the weights themselves give other shares of examples.
+        assert per_row.max() > 1.2 * per_row.min()
+        assert deviations(rows, WEIGHTS, counted).min() > 3
