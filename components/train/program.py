@@ -47,9 +47,9 @@ class Program:
                 InverseSquareRoot(config.learning_rate, config.warmup_steps),
                 stacked=True,
                 momentum=config.momentum,
+                average_decay=config.average_decay,
             )
             self.optimizer.build(self.model.trainable_variables)
-            self.average = _Average(self.model, config.average_decay)
         self.scorer = Scorer(self.model)
         jit = config.jit == "on" or (
             config.jit == "auto" and strategies.jit_pays(config.strategy)
@@ -79,7 +79,7 @@ class Program:
 
     def evaluate(self, test_sets: Sequence[TestSet]) -> list[SentenceLosses]:
         """Exact losses of every trial under the weights that will be kept."""
-        with self.average.in_place():
+        with self.kept_weights():
             return self.scorer.score_all(test_sets)
 
     @property
@@ -119,7 +119,7 @@ class Program:
 
     def weights(self, index: int) -> dict[str, np.ndarray]:
         """The weights to keep of one trial, as those of a single model."""
-        with self.average.in_place():
+        with self.kept_weights():
             return {
                 variable.path: variable.numpy()[index]
                 for variable in self.model.trainable_variables
@@ -128,10 +128,27 @@ class Program:
     def _variables(self) -> Iterator[tuple[str, keras.Variable]]:
         for variable in self.model.trainable_variables:
             yield f"model/{variable.path}", variable
-        for index, variable in enumerate(self.optimizer.variables):
-            yield f"optimizer/{index}", variable
-        for index, variable in enumerate(self.average.variables):
-            yield f"average/{index}", variable
+        for variable in self.optimizer.variables:
+            yield f"optimizer/{variable.name}", variable
+
+    @contextlib.contextmanager
+    def kept_weights(self) -> Iterator[None]:
+        """The weights that are evaluated and kept, in place of the raw ones.
+
+        They differ where a running average is asked for.
+        """
+        if not self.config.average_decay:
+            yield
+            return
+        weights = self.model.trainable_variables
+        raw = [weight.numpy() for weight in weights]
+        for weight, value in zip(weights, self.optimizer.averages(), strict=True):
+            weight.assign(value)
+        try:
+            yield
+        finally:
+            for weight, value in zip(weights, raw, strict=True):
+                weight.assign(value)
 
     def _run_steps(self, *fields: tf.Tensor) -> tf.Tensor:
         def one(index: tf.Tensor, total: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
@@ -165,7 +182,6 @@ class Program:
         else:
             losses, gradients = self._accumulated(share, tokens, parts)
         self.optimizer.apply(gradients, self.model.trainable_variables)
-        self.average.update()
         return losses
 
     def _gradients(
@@ -243,51 +259,3 @@ class Program:
         rows = batch[0].shape[1] // replicas
         first = context.replica_id_in_sync_group * rows
         return [field[:, first : first + rows] for field in batch]
-
-
-class _Average:
-    """The running average of the weights, or nothing when the decay is 0.
-
-    The average starts at the first weights and warms up: its decay is at most
-    ``(1 + step) / (10 + step)``, so that the beginning is soon forgotten.
-    """
-
-    def __init__(self, model: Transformer, decay: float):
-        self.model = model
-        self.decay = decay
-        self.variables: list[keras.Variable] = []
-        if decay:
-            self._step = keras.Variable(0.0, trainable=False, name="average_step")
-            self._copies = [
-                keras.Variable(weight.numpy(), trainable=False, name="average")
-                for weight in model.trainable_variables
-            ]
-            self.variables = [self._step, *self._copies]
-
-    def update(self) -> None:
-        """One step, after the optimizer's."""
-        if not self.decay:
-            return
-        self._step.assign_add(1.0)
-        warm = (1.0 + self._step) / (10.0 + self._step)
-        keep = tf.minimum(self.decay, warm)
-        for copy, weight in zip(
-            self._copies, self.model.trainable_variables, strict=True
-        ):
-            copy.assign(keep * copy + (1.0 - keep) * weight)
-
-    @contextlib.contextmanager
-    def in_place(self) -> Iterator[None]:
-        """The averaged weights in place of the raw ones."""
-        if not self.decay:
-            yield
-            return
-        weights = self.model.trainable_variables
-        raw = [weight.numpy() for weight in weights]
-        for weight, copy in zip(weights, self._copies, strict=True):
-            weight.assign(copy)
-        try:
-            yield
-        finally:
-            for weight, value in zip(weights, raw, strict=True):
-                weight.assign(value)

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
+from collections.abc import Sequence
+
 import keras
 import numpy as np
 from keras import ops
+
+# Variables of one shape are updated as one, unless they are larger than this: up to
+# here launching (and tracing, and compiling) a hundred small operations a variable
+# costs more than copying its gradient; beyond, the copy costs time and memory.
+TOGETHER = 2**18
 
 
 class InverseSquareRoot(keras.optimizers.schedules.LearningRateSchedule):
@@ -28,12 +37,33 @@ class InverseSquareRoot(keras.optimizers.schedules.LearningRateSchedule):
         return {"peak": self.peak, "warmup_steps": self.warmup_steps}
 
 
+@dataclasses.dataclass
+class _Group:
+    """Variables of one shape and what is kept of them, on a leading axis.
+
+    Attributes:
+      members: Places of the variables in the list that the optimizer was built on.
+      factored: Whether second moments are kept as rows and columns.
+      rows, columns: Second moments; unfactored ones are all in ``rows``.
+      mean_update: Running mean of the updates, with momentum.
+      average: Running average of the weights, where asked for.
+    """
+
+    members: list[int]
+    factored: bool
+    rows: keras.Variable
+    columns: keras.Variable | None = None
+    mean_update: keras.Variable | None = None
+    average: keras.Variable | None = None
+
+
 class Adafactor(keras.optimizers.Optimizer):
     """Adafactor (Shazeer & Stern 2018) that keeps the models of a stack apart.
 
     Keras's own Adafactor takes its root mean squares over a whole variable; here
     they are taken over one model's share of it, and a vector stays a vector
     although the stack makes it a matrix. For a single model the two agree.
+    Small variables of one shape are updated together, as one array.
 
     Args:
       learning_rate: A number or a schedule; relative to the root mean square of
@@ -45,6 +75,9 @@ class Adafactor(keras.optimizers.Optimizer):
       clip_threshold: Root mean square above which an update is scaled down.
       momentum: Decay of a running mean of the updates that is applied in their place
         ([N] App. C: .9); 0 keeps none.
+      average_decay: Decay of a running average of the weights, see `averages`; 0
+        keeps none. The average starts at the first weights and warms up: its decay
+        is at most ``(1 + step) / (10 + step)``, so the beginning is soon forgotten.
     """
 
     def __init__(
@@ -57,6 +90,7 @@ class Adafactor(keras.optimizers.Optimizer):
         epsilon_2: float = 1e-3,
         clip_threshold: float = 1.0,
         momentum: float = 0.0,
+        average_decay: float = 0.0,
         name: str = "adafactor",
         **kwargs,
     ):
@@ -67,55 +101,105 @@ class Adafactor(keras.optimizers.Optimizer):
         self.epsilon_2 = epsilon_2
         self.clip_threshold = clip_threshold
         self.momentum = momentum
+        self.average_decay = average_decay
 
     def build(self, variables) -> None:
         if self.built:
             return
         super().build(variables)
-        self._rows, self._columns, self._means = [], [], []
-        for variable in variables:
+        together: dict[tuple, list[int]] = {}
+        for place, variable in enumerate(variables):
             shape = tuple(variable.shape)
-            if self._is_factored(shape):
-                rows, columns = shape[:-1], (*shape[:-2], shape[-1])
-            else:
-                rows, columns = shape, (1,)
-            self._rows.append(self._slot(variable, rows, "row_moment"))
-            self._columns.append(self._slot(variable, columns, "column_moment"))
-            if self.momentum:
-                self._means.append(self._slot(variable, shape, "mean_update"))
+            key = shape if math.prod(shape) <= TOGETHER else (place, shape)
+            together.setdefault(key, []).append(place)
+        self._groups = []
+        for members in together.values():
+            of_one_shape = [variables[place] for place in members]
+            self._groups.append(self._group(of_one_shape, members))
+
+    def _group(self, variables: Sequence, members: list[int]) -> _Group:
+        shape = (len(members), *variables[0].shape)
+        factored = len(shape) - self._lead >= 2
+        group = _Group(
+            members=members,
+            factored=factored,
+            rows=self._slot(shape[:-1] if factored else shape, "row_moment"),
+        )
+        if factored:
+            group.columns = self._slot((*shape[:-2], shape[-1]), "column_moment")
+        if self.momentum:
+            group.mean_update = self._slot(shape, "mean_update")
+        if self.average_decay:
+            group.average = self._slot(shape, "average")
+            group.average.assign(_together(variables))
+        return group
+
+    @property
+    def _lead(self) -> int:
+        """Leading axes along which updates are independent: group and stack."""
+        return 1 + int(self.stacked)
 
     def update_step(self, gradient, variable, learning_rate) -> None:
-        """One Adafactor update of one variable (algorithm 4 of the paper)."""
-        index = self._get_variable_index(variable)
-        rows, columns = self._rows[index], self._columns[index]
-        gradient = ops.cast(gradient, "float32")
-        step = ops.cast(self.iterations + 1, "float32")
-        decay = 1.0 - ops.power(step, self.beta_2_decay)
-        squared = ops.square(gradient) + self.epsilon_1
-        if self._is_factored(tuple(variable.shape)):
-            row = _average(rows, ops.mean(squared, axis=-1), decay)
-            column = _average(columns, ops.mean(squared, axis=-2), decay)
-            self.assign(rows, row)
-            self.assign(columns, column)
-            row_share = row / ops.mean(row, axis=-1, keepdims=True)
-            scale = ops.expand_dims(ops.rsqrt(row_share), -1) * ops.expand_dims(
-                ops.rsqrt(column), -2
+        raise NotImplementedError("all variables are updated together: call apply")
+
+    def _backend_update_step(self, grads, trainable_variables, learning_rate) -> None:
+        """Keras's hook for updates that are more than one variable at a time."""
+        if len(trainable_variables) != len(self._trainable_variables):
+            raise ValueError(
+                f"{len(trainable_variables)} gradients for the "
+                f"{len(self._trainable_variables)} variables of the optimizer: each "
+                "must have one"
             )
+        if keras.backend.backend() == "tensorflow":
+            from models.nmt import replicas
+
+            replicas.update(self._update, grads, trainable_variables, learning_rate)
         else:
-            moment = _average(rows, squared, decay)
-            self.assign(rows, moment)
-            scale = ops.rsqrt(moment)
-        update = gradient * scale
-        update = update / ops.maximum(1.0, self._rms(update) / self.clip_threshold)
-        rate = ops.cast(learning_rate, "float32") * ops.maximum(
-            self.epsilon_2, self._rms(ops.cast(variable, "float32"))
-        )
-        update = rate * update
-        if self.momentum:
-            mean = self._means[index]
-            update = _average(mean, update, self.momentum)
-            self.assign(mean, update)
-        self.assign_sub(variable, ops.cast(update, variable.dtype))
+            self._update(grads, trainable_variables, learning_rate)
+
+    def _update(self, gradients: Sequence, variables: Sequence, learning_rate) -> None:
+        step = ops.cast(self.iterations + 1, "float32")
+        rate = ops.cast(learning_rate, "float32")
+        decay = 1.0 - ops.power(step, self.beta_2_decay)
+        keep = ops.minimum(self.average_decay, (1.0 + step) / (10.0 + step))
+        for group in self._groups:
+            members = [variables[place] for place in group.members]
+            gradient = _together([gradients[place] for place in group.members])
+            weight = _together(members)
+            scale = self._scale(group, ops.square(gradient) + self.epsilon_1, decay)
+            update = gradient * scale
+            update = update / ops.maximum(1.0, self._rms(update) / self.clip_threshold)
+            update = update * (rate * ops.maximum(self.epsilon_2, self._rms(weight)))
+            if group.mean_update is not None:
+                update = _average(group.mean_update, update, self.momentum)
+                self.assign(group.mean_update, update)
+            weight = weight - update
+            for variable, value in zip(members, _apart(weight), strict=True):
+                self.assign(variable, ops.cast(value, variable.dtype))
+            if group.average is not None:
+                self.assign(group.average, _average(group.average, weight, keep))
+
+    def _scale(self, group: _Group, squared, decay):
+        """The factor of each gradient (algorithm 4 of the paper); moves the moments."""
+        if not group.factored:
+            moment = _average(group.rows, squared, decay)
+            self.assign(group.rows, moment)
+            return ops.rsqrt(moment)
+        row = _average(group.rows, ops.mean(squared, axis=-1), decay)
+        column = _average(group.columns, ops.mean(squared, axis=-2), decay)
+        self.assign(group.rows, row)
+        self.assign(group.columns, column)
+        row_share = row / ops.mean(row, axis=-1, keepdims=True)
+        row_factor = ops.expand_dims(ops.rsqrt(row_share), -1)
+        return row_factor * ops.expand_dims(ops.rsqrt(column), -2)
+
+    def averages(self) -> list[np.ndarray]:
+        """The running average of each variable, in the order of the variables."""
+        found: dict[int, np.ndarray] = {}
+        for group in self._groups:
+            values = ops.convert_to_numpy(group.average)
+            found.update(zip(group.members, values, strict=True))
+        return [found[place] for place in range(len(found))]
 
     def gradient_norms(self) -> np.ndarray:
         """Root of the running mean of each model's squared gradient norm.
@@ -123,23 +207,23 @@ class Adafactor(keras.optimizers.Optimizer):
         Read off the second moments; float64 ``[stack]``, ``[1]`` for one model.
         """
         total = np.zeros(1)
-        for variable, moment in zip(self._trainable_variables, self._rows, strict=True):
+        for group in self._groups:
+            variable = self._trainable_variables[group.members[0]]
             models = variable.shape[0] if self.stacked else 1
-            moments = ops.convert_to_numpy(moment).astype(np.float64)
+            moments = ops.convert_to_numpy(group.rows).astype(np.float64)
             # A row's moment is the mean over its columns.
-            columns = int(np.prod(variable.shape)) // moments.size
-            total = total + moments.reshape(models, -1).sum(axis=1) * columns
+            columns = variable.shape[-1] if group.factored else 1
+            each = moments.reshape(len(group.members), models, -1).sum(axis=(0, 2))
+            total = total + each * columns
         return np.sqrt(total)
 
-    def _slot(self, variable, shape: tuple[int, ...], name: str):
+    def _slot(self, shape: tuple[int, ...], name: str) -> keras.Variable:
+        name = f"group_{len(self._groups)}_{name}"
         return self.add_variable(shape, initializer="zeros", name=name)
-
-    def _is_factored(self, shape: tuple[int, ...]) -> bool:
-        return len(shape) - int(self.stacked) >= 2
 
     def _rms(self, x):
         """Root mean square over one model's share, broadcastable to ``x``."""
-        axes = tuple(range(int(self.stacked), len(x.shape)))
+        axes = tuple(range(self._lead, len(x.shape)))
         return ops.sqrt(ops.mean(ops.square(x), axis=axes, keepdims=True))
 
     def get_config(self) -> dict:
@@ -151,7 +235,21 @@ class Adafactor(keras.optimizers.Optimizer):
             "epsilon_2": self.epsilon_2,
             "clip_threshold": self.clip_threshold,
             "momentum": self.momentum,
+            "average_decay": self.average_decay,
         }
+
+
+def _together(arrays: Sequence):
+    """float32 ``[members, ...]``."""
+    if len(arrays) == 1:
+        return ops.expand_dims(ops.cast(arrays[0], "float32"), 0)
+    return ops.stack([ops.cast(array, "float32") for array in arrays])
+
+
+def _apart(together) -> list:
+    if together.shape[0] == 1:
+        return [ops.squeeze(together, 0)]
+    return ops.unstack(together, together.shape[0])
 
 
 def _average(old, new, decay):

@@ -221,7 +221,7 @@ def test_evaluation_is_every_sentence_once(data, uninterrupted, monkeypatch):
         assert sorted(losses.tokens.tolist()) == sorted(expected.tolist())
     # Another batch shape, the same losses.
     monkeypatch.setattr("components.cross_entropy.BATCH_ROWS", 3)
-    with trainer.program.average.in_place():
+    with trainer.program.kept_weights():
         scorer = Scorer(trainer.program.model)
         again = [scorer.score(test_set) for test_set in data.test_sets]
     for a, b in zip(measured, again, strict=True):

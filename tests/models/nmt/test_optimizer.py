@@ -4,9 +4,11 @@ import keras
 import numpy as np
 import pytest
 
+from models.nmt import optimizer as optimizer_module
 from models.nmt.optimizer import Adafactor, InverseSquareRoot
 
-SHAPES = [(7, 5), (6,), (3, 4)]
+# Two of one shape: those are updated together.
+SHAPES = [(7, 5), (6,), (3, 4), (7, 5), (6,)]
 
 
 def run(optimizer, start, gradients):
@@ -84,6 +86,41 @@ def test_momentum_is_a_running_mean_of_the_updates():
             np.testing.assert_allclose(
                 value - variables[i].numpy(), means[i], atol=1e-6
             )
+
+
+def test_average_of_the_weights():
+    """Against the same average taken in NumPy, its warm-up and its end included."""
+    start, gradients = draw(np.random.default_rng(3), steps=12)
+    optimizer = Adafactor(0.02, average_decay=0.5)
+    variables = [keras.Variable(value) for value in start]
+    optimizer.build(variables)
+    averages = start
+    for number, step in enumerate(gradients, start=1):
+        optimizer.apply([keras.ops.convert_to_tensor(g) for g in step], variables)
+        keep = min(0.5, (1 + number) / (10 + number))
+        averages = [
+            keep * average + (1 - keep) * variable.numpy()
+            for average, variable in zip(averages, variables, strict=True)
+        ]
+    for ours, expected in zip(optimizer.averages(), averages, strict=True):
+        np.testing.assert_allclose(ours, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_large_variables_are_updated_on_their_own(monkeypatch):
+    start, gradients = draw(np.random.default_rng(4))
+    together = run(Adafactor(0.02, momentum=0.8), start, gradients)
+    monkeypatch.setattr(optimizer_module, "TOGETHER", 20)
+    apart = run(Adafactor(0.02, momentum=0.8), start, gradients)
+    for a, b in zip(together, apart, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-6)
+
+
+def test_a_gradient_for_each_variable_is_asked_for():
+    optimizer = Adafactor(0.02)
+    variables = [keras.Variable(np.ones(shape)) for shape in SHAPES]
+    optimizer.build(variables)
+    with pytest.raises(ValueError, match="1 gradients for the 5 variables"):
+        optimizer.apply([keras.ops.ones(SHAPES[0])], variables[:1])
 
 
 @pytest.mark.parametrize(
