@@ -8,6 +8,7 @@ Example:
 
 from __future__ import annotations
 
+import collections
 import itertools
 import math
 import os
@@ -21,8 +22,10 @@ from models.errors import UserError
 from models.nmt.search_options import END_ID, PAD_ID, Hypothesis, SearchOptions
 from models.nmt.transformer import Transformer
 
-# From so many sentences on it pays to wait for XLA to compile a program.
-COMPILED_FROM = 256
+# Target places (sentences times the most tokens of each) from which on it pays to wait
+# for a program of their own, and for XLA to compile it: about 1 s and 3 s once.
+OWN_ROOM_FROM = 1 << 13
+COMPILED_FROM = 1 << 16
 _FEWEST_SEATS = 16  # below, a processor is better used by one batch than by two
 _EMPTY = Hypothesis((), 0.0, 0.0, True)
 
@@ -32,16 +35,18 @@ class Translator:
 
     The weights are read at every call: a translator of a model in training always
     uses the newest ones, and the trials of one size can share a translator by
-    assigning their weights to its model. Programs are compiled when they are first
-    needed, one a bucket of source lengths, and kept.
+    assigning their weights to its model. Programs are made when they are first needed,
+    one a bucket of source lengths, and kept; until enough sentences have come for one
+    of their own, they use one for longer sentences.
 
     Args:
       model: A single model (``stack`` is ``None``), built.
       options: What to search for.
       batch_sentences: Sentences that are decoded side by side.
       window: Sentences that `stream` reads ahead, to batch them by length.
-      compiled: Whether XLA compiles the programs: seconds each, for about twice the
-        speed. By default where a window has at least `COMPILED_FROM` sentences.
+      compiled: Whether XLA compiles the programs, and each bucket has its own from the
+        start: seconds each, for up to twice the speed. By default each when
+        sentences for `COMPILED_FROM` target places have come for it.
       workers: Batches that are decoded at the same time, each with its share of
         ``batch_sentences``. By default one a processor; one with an accelerator.
     """
@@ -64,13 +69,17 @@ class Translator:
         self.compiled = compiled
         self.workers = workers or _default_workers(batch_sentences)
         self.seats = max(batch_sentences // self.workers, 1)
-        self._programs: dict[tuple[Room, bool], Program] = {}
+        self._programs: dict[Room, Program] = {}
+        # Places that each room was the right one for, and those that it decoded.
+        self._wanted: collections.Counter[Room] = collections.Counter()
+        self._served: collections.Counter[Room] = collections.Counter()
 
     def translate_ids(
         self,
         source_ids: Sequence[Sequence[int]],
         *,
         prefixes: Sequence[Sequence[int]] | None = None,
+        first: int = 0,
     ) -> list[list[Hypothesis]]:
         """Translates sentences.
 
@@ -81,10 +90,12 @@ class Translator:
             hypothesis.
           prefixes: For each sentence the target tokens that its hypotheses begin
             with; may be empty.
+          first: Number of the first sentence, which its samples depend on.
 
         Returns:
           For each sentence, in the order given, up to ``nbest`` hypotheses, the
-          best first. What a sentence gets depends on the others by rounding only.
+          best first. What a sentence gets depends on the others, and on what came
+          before them, by rounding only.
 
         Raises:
           UserError: An id is outside of the model's vocabulary, or the prefixes are
@@ -94,17 +105,18 @@ class Translator:
             raise UserError(
                 f"translate: {len(source_ids)} sentences, {len(prefixes)} prefixes"
             )
-        return list(self.stream(source_ids, prefixes=prefixes))
+        return list(self.stream(source_ids, prefixes=prefixes, first=first))
 
     def stream(
         self,
         source_ids: Iterable[Sequence[int]],
         *,
         prefixes: Iterable[Sequence[int]] | None = None,
+        first: int = 0,
     ) -> Iterator[list[Hypothesis]]:
         """As `translate_ids`, in memory that does not grow with their number."""
         pairs = zip(source_ids, prefixes or itertools.repeat(()), strict=False)
-        numbered = enumerate(pairs)
+        numbered = enumerate(pairs, start=first)
         while read := list(itertools.islice(numbered, self.window)):
             sentences = [
                 self._sentence(number, ids, prefix) for number, (ids, prefix) in read
@@ -133,19 +145,16 @@ class Translator:
 
     def _translate(self, sentences: list[Sentence]) -> dict[int, list[Hypothesis]]:
         """Number -> hypotheses."""
-        compiled = self.compiled
-        if compiled is None:
-            compiled = len(sentences) >= COMPILED_FROM
         found: dict[int, list[Hypothesis]] = {}
         again: list[Sentence] = []
         for bucket in _buckets(sentences, self.seats * self.workers):
             source_length = _rounded(max(len(s.ids) for s in bucket))
             likely = 5 * source_length // 4 + 8
-            again += self._decode(bucket, source_length, likely, compiled, found)
+            again += self._decode(bucket, source_length, likely, found)
         for bucket in _buckets(again, self.seats * self.workers):
             source_length = _rounded(max(len(s.ids) for s in bucket))
             longest = max(s.limit for s in bucket)
-            self._decode(bucket, source_length, longest, compiled, found)
+            self._decode(bucket, source_length, longest, found)
         return found
 
     def _decode(
@@ -153,7 +162,6 @@ class Translator:
         bucket: list[Sentence],
         source_length: int,
         length: int,
-        compiled: bool,
         found: dict[int, list[Hypothesis]],
     ) -> list[Sentence]:
         """Decodes a bucket; returns those that become longer than ``length``.
@@ -164,18 +172,14 @@ class Translator:
         workers = min(self.workers, max(len(bucket) // 2, 1))
         shares = [bucket[w::workers] for w in range(workers)]
         prefix_length = max(len(s.prefix) for s in bucket)
-        room = Room(
+        wanted = Room(
             seats=min(self.seats, _power_of_two(len(shares[0]))),
             source_length=source_length,
             prefix_length=-(-prefix_length // 4) * 4,
             length=_rounded(max(min(length, max(s.limit for s in bucket)), 8)),
         )
-        key = (room, compiled)
-        if key not in self._programs:
-            self._programs[key] = Program(
-                self.model, self.options, room, compiled=compiled
-            )
-        batches = [Batch(self._programs[key]) for _ in shares]
+        program = self._program(wanted, len(bucket))
+        batches = [Batch(program) for _ in shares]
         if workers == 1:
             results = [batches[0].translate(shares[0])]
         else:
@@ -186,6 +190,24 @@ class Translator:
             found.update(translated)
             again += too_long
         return again
+
+    def _program(self, wanted: Room, count: int) -> Program:
+        """What decodes so many sentences: made for them, or larger and there."""
+        places = count * wanted.length
+        self._wanted[wanted] += places
+        room = wanted
+        if not self.compiled and self._wanted[wanted] < OWN_ROOM_FROM:
+            there = [room for room in self._programs if room.holds(wanted)]
+            room = min(there, key=lambda room: room.size, default=wanted)
+        self._served[room] += places
+        compiled = self.compiled
+        if compiled is None:
+            compiled = self._served[room] >= COMPILED_FROM
+        program = self._programs.get(room)
+        if program is None or program.compiled != compiled:
+            program = Program(self.model, self.options, room, compiled=compiled)
+            self._programs[room] = program
+        return program
 
 
 def _buckets(sentences: list[Sentence], fewest: int) -> Iterator[list[Sentence]]:

@@ -57,6 +57,21 @@ class Room:
     prefix_length: int
     length: int
 
+    @property
+    def size(self) -> int:
+        """Grows with what a step costs."""
+        return self.seats * (self.source_length + self.length)
+
+    def holds(self, other: Room) -> bool:
+        """Whether sentences for another room can be decoded in this one, though
+        perhaps fewer at a time."""
+        return (
+            4 * self.seats >= other.seats
+            and self.source_length >= other.source_length
+            and self.prefix_length >= other.prefix_length
+            and self.length >= other.length
+        )
+
 
 class Program:
     """One model and one room, compiled.
@@ -74,6 +89,7 @@ class Program:
         self.model = model
         self.options = options
         self.room = room
+        self.compiled = compiled
         # Sources are encoded so many at a time: only those that have arrived.
         self._group = max(room.seats // 4, 1)
         function = tf.function(self._run, autograph=False, jit_compile=compiled)

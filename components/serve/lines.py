@@ -7,8 +7,8 @@ U+FFFD. A line without text is an empty line again.
 
 from __future__ import annotations
 
+import collections
 import dataclasses
-import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import BinaryIO, Protocol
@@ -16,6 +16,9 @@ from typing import BinaryIO, Protocol
 _MARK = "\ufeff"
 _REPLACEMENT = "\ufffd"
 _PATIENCE = 0.05  # seconds to wait for one more line before those at hand are done
+_CHUNK = 1 << 16  # bytes
+_MOST_BYTES = 1 << 24  # of the lines that wait, and of a group, up to its last line
+_FIRST_GROUP = 64  # lines
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,7 +85,10 @@ def translate_lines(
             found[place] = own
         tally.lines += len(texts)
         tally.empty += len(texts) - len(places)
-        tally.undecodable += sum(_REPLACEMENT in text for text in texts)
+        tally.undecodable += sum(
+            _REPLACEMENT in text and _REPLACEMENT.encode() not in line
+            for line, text in zip(group, texts, strict=True)
+        )
         yield found
         report(tally)
 
@@ -96,41 +102,97 @@ def groups(stream: BinaryIO, most: int) -> Iterator[list[bytes]]:
     """The lines of a stream, as many together as are there, up to ``most``.
 
     A thread reads ahead, so that lines of a file come in full groups, which are
-    batched by length, and lines that a person types come one by one. What has been
-    read and not been taken is at most ``2 * most`` lines.
+    batched by length, and lines that a person types come one by one. The first groups
+    of a file are smaller, so that there is soon something to see. What has been read
+    and not been taken is bounded, in lines and in bytes.
     """
-    waiting: queue.Queue[bytes | BaseException | None] = queue.Queue(2 * most)
-    reader = threading.Thread(target=_read, args=(stream, waiting), daemon=True)
+    waiting = _Waiting(2 * most)
+    # Unbuffered: a thread that waits inside a buffered reader would hold its lock when
+    # the process ends.
+    unbuffered = getattr(stream, "raw", stream)
+    reader = threading.Thread(
+        target=waiting.fill, args=(_lines(unbuffered),), daemon=True
+    )
     reader.start()
-    while True:
-        group, goes_on = _take(waiting, most)
-        if group:
-            yield group
-        if not goes_on:
-            return
+    size = min(_FIRST_GROUP, most)
+    while group := waiting.take(size):
+        yield group
+        size = min(2 * size, most)
+    waiting.check()
 
 
-def _read(stream: BinaryIO, waiting: queue.Queue) -> None:
-    try:
-        for line in stream:
-            waiting.put(line)
-    except (OSError, ValueError) as error:
-        waiting.put(error)
-        return
-    waiting.put(None)
+class _Waiting:
+    """Lines that have been read and not been taken.
 
+    Args:
+      most: Lines that may wait; `_MOST_BYTES` bounds them too.
+    """
 
-def _take(waiting: queue.Queue, most: int) -> tuple[list[bytes], bool]:
-    """The next group, and whether more may follow."""
-    group: list[bytes] = []
-    while len(group) < most:
+    def __init__(self, most: int):
+        self._most = most
+        self._lines: collections.deque[bytes] = collections.deque()
+        self._bytes = 0
+        self._over = False
+        self._failure: Exception | None = None
+        self._changed = threading.Condition()
+
+    def fill(self, lines: Iterable[bytes]) -> None:
+        """Puts lines until there are no more, each when there is room."""
         try:
-            line = waiting.get(timeout=_PATIENCE if group else None)
-        except queue.Empty:
-            break
-        if isinstance(line, BaseException):
-            raise line
-        if line is None:
-            return group, False
-        group.append(line)
-    return group, True
+            for line in lines:
+                self._put(line)
+        except (OSError, ValueError) as error:
+            self._failure = error
+        with self._changed:
+            self._over = True
+            self._changed.notify_all()
+
+    def take(self, most: int) -> list[bytes]:
+        """The next lines; none when the stream is over."""
+        group: list[bytes] = []
+        size = 0
+        while len(group) < most and size < _MOST_BYTES:
+            line = self._next(_PATIENCE if group else None)
+            if line is None:
+                break
+            group.append(line)
+            size += len(line)
+        return group
+
+    def check(self) -> None:
+        """Raises what ended the stream, unless that was its end."""
+        if self._failure is not None:
+            raise self._failure
+
+    def _put(self, line: bytes) -> None:
+        with self._changed:
+            self._changed.wait_for(
+                lambda: len(self._lines) < self._most and self._bytes < _MOST_BYTES
+            )
+            self._lines.append(line)
+            self._bytes += len(line)
+            self._changed.notify_all()
+
+    def _next(self, patience: float | None) -> bytes | None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._lines or self._over, patience)
+            if not self._lines:
+                return None
+            line = self._lines.popleft()
+            self._bytes -= len(line)
+            self._changed.notify_all()
+            return line
+
+
+def _lines(stream: BinaryIO) -> Iterator[bytes]:
+    """The lines of a stream without their line feeds, as soon as each is there."""
+    begun: list[bytes] = []
+    while chunk := stream.read(_CHUNK):
+        *ended, rest = chunk.split(b"\n")
+        for part in ended:
+            yield b"".join([*begun, part])
+            begun = []
+        if rest:
+            begun.append(rest)
+    if begun:
+        yield b"".join(begun)

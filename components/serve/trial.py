@@ -39,6 +39,7 @@ class TrialTranslator:
         self.longest, self.joint = longest, pieces.joint(to)
         self.translator = Translator(trained.model, options, batch_sentences=batch)
         self.in_pieces = 0  # texts so far that were too long
+        self._sentences = 0  # so far: a sentence's samples depend on its number
 
     def translate(self, texts: list[str]) -> list[tuple[Found, ...]]:
         """See `components.serve.lines.LineTranslator`."""
@@ -46,7 +47,8 @@ class TrialTranslator:
             return []
         parts = self._parts(texts)
         flat = list(itertools.chain.from_iterable(parts))
-        found = iter(self.translator.translate_ids(flat))
+        found = iter(self.translator.translate_ids(flat, first=self._sentences))
+        self._sentences += len(flat)
         return [self._joined([next(found) for _ in own]) for own in parts]
 
     def _parts(self, texts: Sequence[str]) -> list[list[list[int]]]:

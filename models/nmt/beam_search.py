@@ -98,9 +98,7 @@ def _best_extensions(
     tokens = (columns % COLUMNS)[:, :, None] + np.arange(0, padded, COLUMNS)
     tokens = ops.cast(tokens, "int32")  # [batch, columns, rows]
     places = parents[:, :, None] * padded + tokens
-    totals = ops.take_along_axis(
-        ops.reshape(logits, (-1, width * padded)), _flat(places), axis=1
-    )
+    totals = _of(ops.reshape(logits, (-1, width * padded)), _flat(places))
     totals = ops.reshape(totals, tokens.shape) + _of(offset, parents)[:, :, None]
     may_come = ops.logical_and(tokens > END_ID, tokens < vocabulary)
     totals = ops.where(may_come, totals, NEVER)
@@ -137,8 +135,9 @@ def _forced(found: _Extensions, beam: Beam, logits: Tensor, token: Tensor):
       token: int32 ``[batch, 1]``, the token of the prefix, 0 where it is over.
     """
     is_forced = token > 0
-    logit = ops.take_along_axis(logits, token[:, :, None], axis=2)[:, :, 0]
-    same = ops.arange(found.parents.shape[1], dtype="int32")
+    width, padded = logits.shape[1:]
+    same = ops.arange(width, dtype="int32")
+    logit = _of(ops.reshape(logits, (-1, width * padded)), same * padded + token)
     return found._replace(
         parents=ops.where(is_forced, same, found.parents),
         tokens=ops.where(is_forced, token, found.tokens),
@@ -215,6 +214,12 @@ def _flat(x: Tensor) -> Tensor:
 
 
 def _of(x: Tensor, places: Tensor) -> Tensor:
-    """Rows of ``[batch, count, ...]`` that ``[batch, chosen]`` names."""
-    places = ops.reshape(places, (-1, places.shape[1], *[1] * (len(x.shape) - 2)))
-    return ops.take_along_axis(x, places, axis=1)
+    """Rows of ``[batch, count, ...]`` that int32 ``[batch, chosen]`` names.
+
+    What `take_along_axis` does along the second axis, without spreading the places
+    over all of a row.
+    """
+    batch, count, *rest = x.shape
+    first = ops.arange(batch, dtype="int32")[:, None] * count
+    rows = ops.reshape(x, (batch * count, *rest))
+    return ops.take(rows, ops.cast(places, "int32") + first, axis=0)

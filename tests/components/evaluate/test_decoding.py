@@ -125,6 +125,60 @@ def test_those_that_outgrow_their_room_get_a_longer_one(model, monkeypatch):
     assert rooms[0].length < 26 < rooms[1].length
 
 
+def programs_of(monkeypatch):
+    """What is made from here on: source length of its room, and whether compiled."""
+    made = []
+    program = decoding.Program
+
+    def noted(model, options, room, *, compiled):
+        made.append((room.source_length, compiled))
+        return program(model, options, room, compiled=False)
+
+    monkeypatch.setattr(decoding, "Program", noted)
+    return made
+
+
+def test_programs_are_made_when_they_pay(model, monkeypatch):
+    made = programs_of(monkeypatch)
+    monkeypatch.setattr(decoding, "OWN_ROOM_FROM", 100)
+    monkeypatch.setattr(decoding, "COMPILED_FROM", 200)
+    translator = Translator(model, OPTIONS, batch_sentences=4, workers=1)
+    long, short = [[5, 6, 7] * 5 + [END_ID]], sentences(2, seed=5)
+    expected = [translator.translate_ids(one) for one in (long, short)]
+    assert made == [(16, False)]  # short ones had room with the long one
+    for _ in range(3):
+        assert_same_text(translator.translate_ids(short), expected[1])
+    assert made == [(16, False), (8, False)]
+    for _ in range(6):
+        assert_same_text(translator.translate_ids(short), expected[1])
+    assert made == [(16, False), (8, False), (8, True)]
+    assert_same_text(translator.translate_ids(long), expected[0])
+
+
+def assert_same_text(found, expected):
+    for ours, theirs in zip(found, expected, strict=True):
+        assert_same(ours, [(h.ids, h.log_probability) for h in theirs])
+
+
+def test_larger_rooms_give_the_same(model):
+    sources = sentences(9, seed=17)
+    alone = Translator(model, OPTIONS, batch_sentences=4, workers=1)
+    after = Translator(model, OPTIONS, batch_sentences=4, workers=1)
+    after.translate_ids([[*range(2, 60), END_ID]] * 3)
+    assert_same_text(after.translate_ids(sources), alone.translate_ids(sources))
+
+
+def test_samples_go_on_from_the_first_number(model):
+    wanted = SearchOptions(temperature=1.0, nbest=2, seed=7)
+    translator = Translator(model, wanted, batch_sentences=2, workers=1)
+    same = [[5, 9, 4, END_ID]] * 4
+    found = [
+        [[one.ids for one in own] for own in translator.translate_ids(these, first=k)]
+        for these, k in ((same, 0), (same[2:], 2))
+    ]
+    assert found[0][:2] != found[0][2:] == found[1]
+
+
 def test_reads_no_further_ahead_than_its_window(translator):
     read = itertools.count()
     endless = ([int(2 + n % 90), END_ID] for n in read)
@@ -183,5 +237,4 @@ def test_compiled_programs_find_the_same(model):
         ).translate_ids(sources)
         for compiled in (False, True)
     ]
-    for ours, theirs in zip(*found, strict=True):
-        assert_same(ours, [(h.ids, h.log_probability) for h in theirs])
+    assert_same_text(*found)

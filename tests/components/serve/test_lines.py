@@ -88,13 +88,50 @@ def test_a_line_is_translated_before_the_next_one_comes():
 
 def test_a_stream_that_fails_is_not_a_short_one():
     class Broken(io.RawIOBase):
-        def __iter__(self):
-            yield b"one\n"
+        parts = [b"one\ntw"]
+
+        def read(self, size=-1):
+            if self.parts:
+                return self.parts.pop()
             raise OSError("disk gone")
 
+    seen = []
     with pytest.raises(OSError, match="disk gone"):
-        for _ in groups(Broken(), 1):
-            pass
+        for group in groups(Broken(), 1):
+            seen += group
+    assert seen == [b"one"]
+
+
+def test_there_is_soon_something_to_see():
+    content = b"".join(b"%d\n" % k for k in range(3000))
+    sizes = [len(group) for group in groups(io.BytesIO(content), 1000)]
+    assert sizes[0] <= 64 and max(sizes) > 500 and sum(sizes) == 3000
+
+
+def test_long_lines_are_not_all_read_at_once():
+    class Endless(io.RawIOBase):
+        """Lines of a megabyte."""
+
+        given = 0
+
+        def read(self, size=-1):
+            self.given += 1
+            return b"x" * (1 << 20) + b"\n"
+
+    stream = Endless()
+    found = groups(stream, 2000)
+    sizes = [sum(map(len, next(found))) for _ in range(5)]
+    assert all(size <= 1 << 24 for size in sizes)
+    # Taken, waiting, and the one that is being put.
+    assert stream.given <= 5 * 16 + 16 + 2
+
+
+def test_a_line_that_says_so_itself_was_decodable():
+    tally = Tally()
+    content = io.BytesIO("a\ufffdb\n".encode() + b"a\xffb\n")
+    for _ in translate_lines(Shouting(), groups(content, 9), tally, lambda t: None):
+        pass
+    assert (tally.lines, tally.undecodable) == (2, 1)
 
 
 @settings(max_examples=100, deadline=None)
