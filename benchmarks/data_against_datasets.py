@@ -244,7 +244,7 @@ def _tokenised(base: Path, task: str) -> Any:
             target.lengths,
             source_length=64,
             target_length=64,
-            open_rows=16,
+            window=1024,
         )
         columns = shards.rows(source, target, plan, tokenize.Config())
         kept = (columns[f"{side}_segments"] > 0 for side in ("source", "target"))

@@ -65,7 +65,7 @@ class Contrast:
             target.lengths,
             source_length=self.rows.source_length,
             target_length=self.rows.target_length,
-            open_rows=self.rows.open_rows,
+            window=self.rows.packing_window,
         )
         # The scorer wants a row, if an empty one.
         plan = dataclasses.replace(plan, row_count=max(1, plan.row_count))

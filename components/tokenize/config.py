@@ -34,7 +34,8 @@ class Config:
         0, end 1 and unknown 2, and the tags that the tasks need.
       source_length: Positions of a row's source side.
       target_length: Positions of a row's target side.
-      open_rows: Rows that packing keeps open; more waste less and take longer.
+      packing_window: Pairs among which packing looks for what fits best; more waste
+        less, and leave pairs less in their order.
       beam_options: Options for Beam; the runner is FnApiRunner unless named.
     """
 
@@ -48,7 +49,7 @@ class Config:
     model: str | None = None
     source_length: int = 64
     target_length: int = 64
-    open_rows: int = 16
+    packing_window: int = 1024
     beam_options: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -64,7 +65,7 @@ class Config:
             )
         if self.temperature is not None and not self.temperature >= 1:
             raise FieldError("temperature", f"{self.temperature:g} must be at least 1")
-        for name in ("sentences", "open_rows"):
+        for name in ("sentences", "packing_window"):
             if getattr(self, name) < 1:
                 raise FieldError(name, f"{getattr(self, name)} must be at least 1")
         for name in ("source_length", "target_length"):

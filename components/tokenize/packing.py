@@ -1,20 +1,17 @@
 """Packing: several sentence pairs in one row of static length.
 
-First fit decreasing: of every few hundred pairs the long ones come first, and the
-short ones fill what they leave. A pair goes into the oldest of a few open rows that
-still has room for both of its sides; when none has, a new row is opened, and of too
-many open rows the one with the least room left is closed.
+Best fit, a row at a time: of some thousand pairs the longest one begins a row, and of
+the others the one that fills most of what is left comes next, until none fits. A pair
+has two sides, and a row is full when one of them is: what fills both sides alike is
+preferred (as in vector bin packing, Panigrahy et al. 2011).
 """
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 import numpy as np
-
-# Pairs that are sorted by length together, for each open row. Fewer leave too few
-# short ones to fill the gaps; with more, all open rows are full of long ones.
-_WINDOW = 16
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,7 +39,7 @@ def plan(
     *,
     source_length: int,
     target_length: int,
-    open_rows: int,
+    window: int,
 ) -> Plan:
     """Assigns pairs to rows; within a row they keep their order.
 
@@ -51,18 +48,19 @@ def plan(
       target_lengths: int [n], tokens of each target.
       source_length: Positions of a row's source side.
       target_length: Positions of a row's target side.
-      open_rows: Rows that may be open at a time, at least 1.
+      window: Pairs that are put into rows together, at least 1; a row holds pairs of
+        one window.
 
     Returns:
       The plan; rows are numbered in the order they are opened.
 
     Example:
       Rows of 8 + 8 positions and pairs of 3 + 4, 6 + 2, 4 + 4, 9 + 1, 2 + 5. The
-      second is the longest that fits in a row; the last one finds room beside it, the
+      second is the longest that fits in a row, and the last one fits beside it; the
       first and the third share a row, the fourth fits nowhere.
 
       >>> p = plan(np.array([3, 6, 4, 9, 2]), np.array([4, 2, 4, 1, 5]),
-      ...          source_length=8, target_length=8, open_rows=2)
+      ...          source_length=8, target_length=8, window=16)
       >>> p.rows.tolist(), p.segments.tolist()
       ([1, 0, 1, -1, 0], [1, 1, 2, 0, 2])
       >>> p.source_starts.tolist(), p.target_starts.tolist()
@@ -71,16 +69,13 @@ def plan(
     rows = np.full(len(source_lengths), -1, np.int64)
     fits = (source_lengths <= source_length) & (target_lengths <= target_length)
     order = np.flatnonzero(fits)
-    longest = np.maximum(source_lengths, target_lengths)[order]
-    window = np.arange(len(order)) // (open_rows * _WINDOW)
-    order = order[np.lexsort((-longest, window))]
-    found, row_count = _first_fit(
-        source_lengths[order].tolist(),
-        target_lengths[order].tolist(),
-        (source_length, target_length),
-        open_rows,
-    )
-    rows[order] = found
+    row_count = 0
+    for first in range(0, len(order), window):
+        part = order[first : first + window]
+        sides = source_lengths[part].tolist(), target_lengths[part].tolist()
+        found, count = _fill_rows(*sides, (source_length, target_length))
+        rows[part] = np.array(found) + row_count
+        row_count += count
     by_row = np.flatnonzero(fits)[np.argsort(rows[fits], kind="stable")]
     counts = np.bincount(rows[fits], minlength=row_count)
     ones = np.ones_like(rows)
@@ -92,30 +87,96 @@ def plan(
     return Plan(rows, segments, source_starts, target_starts, row_count)
 
 
-def _first_fit(
-    source_lengths: list[int],
-    target_lengths: list[int],
-    room: tuple[int, int],
-    open_rows: int,
+def _fill_rows(
+    source_lengths: Sequence[int], target_lengths: Sequence[int], room: tuple[int, int]
 ) -> tuple[list[int], int]:
-    """The row of each pair, and how many rows there are."""
-    rows: list[int] = []
-    pool: list[_OpenRow] = []
+    """The row of each pair of a window, and how many rows there are."""
+    waiting = _Waiting(source_lengths, target_lengths)
+    rows = [-1] * len(source_lengths)
     count = 0
-    for source, target in zip(source_lengths, target_lengths, strict=True):
-        for row in pool:
-            if row.source + source <= room[0] and row.target + target <= room[1]:
-                break
-        else:
-            if len(pool) == open_rows:
-                pool.remove(max(pool, key=_OpenRow.used))
-            row = _OpenRow(count)
-            pool.append(row)
+
+    def longest(lengths: tuple[int, int]) -> tuple[int, int]:
+        source, target = lengths[0] * room[1], lengths[1] * room[0]
+        return max(source, target), source + target
+
+    for lengths in sorted(waiting.pairs, key=longest, reverse=True):
+        while waiting.pairs[lengths]:
+            left, found = room, lengths
+            while found is not None:
+                rows[waiting.take(found)] = count
+                left = left[0] - found[0], left[1] - found[1]
+                found = waiting.best_fit(left, room)
             count += 1
-        rows.append(row.number)
-        row.source += source
-        row.target += target
     return rows, count
+
+
+class _Waiting:
+    """The pairs of a window that have no row yet, by their lengths.
+
+    Attributes:
+      pairs: (source length, target length) -> numbers of pairs, the last one first.
+    """
+
+    def __init__(self, source_lengths: Sequence[int], target_lengths: Sequence[int]):
+        self.pairs: dict[tuple[int, int], list[int]] = {}
+        lengths = list(zip(source_lengths, target_lengths, strict=True))
+        for number in range(len(lengths) - 1, -1, -1):
+            self.pairs.setdefault(lengths[number], []).append(number)
+        # Sets of lengths as bits of integers: the longest of at most n is found by
+        # cutting off what is above and taking the highest bit.
+        self._sources = 0
+        self._targets: dict[int, int] = {}  # source length -> target lengths
+        for source, target in self.pairs:
+            self._sources |= 1 << source
+            self._targets[source] = self._targets.get(source, 0) | 1 << target
+
+    def take(self, lengths: tuple[int, int]) -> int:
+        """Takes the first pair of these lengths out; returns its number."""
+        numbers = self.pairs[lengths]
+        number = numbers.pop()
+        if not numbers:
+            source, target = lengths
+            self._targets[source] ^= 1 << target
+            if not self._targets[source]:
+                self._sources ^= 1 << source
+        return number
+
+    def best_fit(
+        self, left: tuple[int, int], room: tuple[int, int]
+    ) -> tuple[int, int] | None:
+        """Lengths of the pair to put into a row next; None when none fits.
+
+        Of all that fit, the one with the highest score: twice the share of a row that
+        it fills, both sides added, less the difference between the shares of the two
+        sides that are then left.
+
+        Args:
+          left: Positions that are left on either side.
+          room: Those of an empty row.
+        """
+        # Shares are counted in units of 1 / (room[0] * room[1]).
+        by_source, by_target = room[1], room[0]
+        best, found = None, None
+        sources = self._sources & ((2 << left[0]) - 1)
+        below = (2 << left[1]) - 1
+        while sources:
+            source = sources.bit_length() - 1
+            sources ^= 1 << source
+            rest = (left[0] - source) * by_source
+            # What a target that fills its side would score: shorter sources less.
+            most = 2 * (source * by_source + left[1] * by_target) - rest
+            if best is not None and most <= best:
+                break
+            targets = self._targets[source] & below
+            if not targets:
+                continue
+            # The score grows with the target's length.
+            target = targets.bit_length() - 1
+            uneven = abs(rest - (left[1] - target) * by_target)
+            score = 2 * (source * by_source + target * by_target) - uneven
+            if best is None or score > best:
+                best, found = score, (source, target)
+        return found
 
 
 def _sums_before(
@@ -169,15 +230,3 @@ def lay_out(
         side[at[kept]] = value[kept]
     laid_out, laid_segments, laid_positions = sides.reshape(3, *shape)
     return laid_out, laid_segments, laid_positions
-
-
-@dataclasses.dataclass(slots=True, eq=False)
-class _OpenRow:
-    """A row that may take more pairs: its number and what it holds."""
-
-    number: int
-    source: int = 0
-    target: int = 0
-
-    def used(self) -> int:
-        return self.source + self.target

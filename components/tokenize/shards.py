@@ -78,7 +78,7 @@ def make(job: Job, vocabulary: Vocabulary, config: Config) -> Shard:
         target.lengths,
         source_length=config.source_length,
         target_length=config.target_length,
-        open_rows=config.open_rows,
+        window=config.packing_window,
     )
     columns = rows(source, target, plan, config)
     if job.split != TRAIN:

@@ -309,7 +309,7 @@ def test_a_task_that_was_not_ingested_is_named(made, tmp_path):
         {"vocabulary_size": 200, "byte_fallback": True},
         {"character_coverage": 0.5},
         {"sentences": 0},
-        {"open_rows": 0},
+        {"packing_window": 0},
         {"source_length": 3},
         {"target_length": 20_000},
         {"beam_options": ("--runner=DirectRunner",)},

@@ -22,7 +22,7 @@ def packed(lengths):
     """Columns of the rows of a task, packed as ``tokenize`` packs them."""
     sides = [shards.Side(np.full(one.sum(), 3, np.int32), one) for one in lengths]
     plan = packing.plan(
-        *lengths, source_length=LENGTH, target_length=LENGTH, open_rows=16
+        *lengths, source_length=LENGTH, target_length=LENGTH, window=1024
     )
     columns = shards.rows(*sides, plan, CONFIG)
     return columns | {"examples": columns["examples"][:, 0]}
