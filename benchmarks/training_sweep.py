@@ -1,9 +1,9 @@
 """What a sweep costs beside its training steps, on the smallest models.
 
-    python benchmarks/training_sweep.py [--case CASE] [--steps 2000] [--data FOLDER]
+    python benchmarks/training_sweep.py [--case CASE] [--steps 3800] [--data FOLDER]
 
     sweep        4 sizes x 5 mixtures: wall time against pure step time / cores
-    resume       a stopped trial: from an imported TensorFlow to its next step
+    resume       a killed trial: from an imported TensorFlow to its next steps
     checkpoints  their share of the training time at the default interval
     input        the input pipeline against what the "tiny" model consumes, one core
     padding      useful positions of packed rows, Tatoeba en-de
@@ -14,6 +14,8 @@ Each case runs in a process of its own, one after the other; run it on an idle m
 from __future__ import annotations
 
 import argparse
+import multiprocessing
+import multiprocessing.connection
 import os
 import platform
 import statistics
@@ -21,19 +23,31 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Sequence
 from datetime import date
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT.parent / "shared" / "data"
+# The smallest rungs and, unless told otherwise, the quickstart's steps and batches.
 SIZES = "[2k, 4k, 5k, 9k]"
 MIXTURES = "[0, 0.3, 0.5, 0.7, 1]"
+SWEEP = (f"train.sizes={SIZES}", f"train.mixtures={MIXTURES}", "train.stack=5")
+# Width 128, feed-forward layers of 512, 2 + 2 layers, 4 heads.
+TINY = "2L2L@2953k-h4"
+
+
+def _one_trial(size: str) -> tuple[str, ...]:
+    return f"train.sizes=[{size}]", "train.mixtures=[0.5]", "fit.single_size=true"
+
+
+RESUMED = {"five trials of 2k": SWEEP, 'one trial of "tiny"': _one_trial(TINY)}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--case", choices=CASES)
-    parser.add_argument("--steps", type=int, default=2000, help="of each trial")
+    parser.add_argument("--steps", type=int, default=3800, help="of each trial")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--data", type=Path, default=DATA)
     arguments = parser.parse_args()
@@ -83,10 +97,8 @@ def sweep(arguments: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory() as folder:
         context = _context(
             Path(folder),
-            f"train.sizes={SIZES}",
-            f"train.mixtures={MIXTURES}",
+            *SWEEP,
             f"train.steps={arguments.steps}",
-            "train.stack=5",
         )
         started = time.monotonic()
         made = train.run(
@@ -110,39 +122,71 @@ def sweep(arguments: argparse.Namespace) -> None:
 
 def resume(arguments: argparse.Namespace) -> None:
     """Bar: at most 3 s beyond the start of the process."""
-    from components.preemption import Preempted
-
-    with tempfile.TemporaryDirectory() as folder:
-        found = []
-        for stop_at in (50, 100):
-            trainer_seconds, trainer = _group(
-                Path(folder),
-                stop_at,
-                f"train.sizes={SIZES}",
-                f"train.steps={arguments.steps}",
-                "train.stack=5",
+    for label, values in RESUMED.items():
+        with tempfile.TemporaryDirectory() as folder:
+            _context(Path(folder), *values)
+            _until_killed(Path(folder), values, steps=100)
+            step, started, opened, first, usual = _until_killed(
+                Path(folder), values, steps=50
             )
-            try:
-                started = time.monotonic()
-                trainer.run()
-            except Preempted:
-                run_seconds = time.monotonic() - started
-            found.append((trainer.stopwatch.seconds(), trainer_seconds, run_seconds))
-    for name, (phases, built, ran) in zip(("fresh", "resumed"), found, strict=True):
         print(
-            f"resume: {name}: {built:.2f} s to open data, build and restore, "
-            f"{ran:.2f} s to step 50 of it, of which compilation "
-            f"{phases['compilation']:.2f} s in all"
+            f"resume: {label}, killed with SIGKILL at step {step}: {started:.2f} s to "
+            f"start Python and TensorFlow; beyond it {opened + first:.2f} s (bar 3 s): "
+            f"{opened:.2f} s to open data, build models and read the checkpoint, "
+            f"{first:.2f} s for the first 10 steps, of which {first - usual:.2f} s "
+            "compilation"
         )
-    print(
-        f"resume: beyond process start {found[1][1] + found[1][2]:.2f} s "
-        f"({found[1][1] + found[1][2] - found[0][1] - found[0][2]:+.2f} s against a "
-        "fresh start; bar 3 s)"
-    )
 
 
-def _group(folder: Path, stop_at: int, *values: str):
-    """A trainer that stops at a step, and the seconds it took to make."""
+def _until_killed(
+    folder: Path, values: Sequence[str], steps: int
+) -> tuple[int, float, float, float, float]:
+    """Trains in a process that is killed after some steps.
+
+    Returns:
+      The step it started from; seconds to start the process, from there to the
+      trainer, from there to the end of the first call, and of a usual call.
+    """
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_train_until_killed, args=(folder, values, theirs))
+    times = [time.monotonic()]
+    process.start()
+    theirs.close()
+    at = []
+    while len(at) < 2 or at[-1] < at[1] + steps:
+        step, moment = ours.recv()
+        at.append(step)
+        times.append(moment)
+    process.kill()
+    process.join()
+    seconds = [after - before for before, after in zip(times, times[1:], strict=False)]
+    return at[1], *seconds[:3], statistics.median(seconds[3:])
+
+
+def _train_until_killed(
+    folder: Path, values: Sequence[str], pipe: multiprocessing.connection.Connection
+) -> None:
+    from components.tensorflow_start import start_tensorflow
+
+    start_tensorflow()
+    from components.train import trainer as _  # noqa: F401 - all that it imports
+
+    def report(step: int, steps: int) -> None:
+        pipe.send((step, time.monotonic()))
+
+    report(0, 0)
+    trainer = _trainer(folder, [*values, "train.checkpoint_seconds=0"], report)
+    report(trainer.step, 0)
+    trainer.run()
+
+
+def _trainer(
+    folder: Path,
+    values: Sequence[str],
+    report: Callable[[int, int], None] = lambda step, steps: None,
+):
+    """The trainer of the first group of a sweep."""
     from components.tensorflow_start import start_tensorflow
     from components.train import rows
     from components.train.group import form_groups
@@ -155,31 +199,22 @@ def _group(folder: Path, stop_at: int, *values: str):
 
     group = form_groups(config, context.experiment.trials)[0]
     tasks = context.experiment.tasks
-    started = time.monotonic()
     rows.build(tokens, tasks, folder / "rows")
-    trainer = GroupTrainer(
+    return GroupTrainer(
         config,
         group,
         SweepData.load(tokens, tasks, folder / "rows"),
         output=folder / "train",
         progress=folder / "progress",
-        report=lambda step, steps: None,
-        stop=lambda: trainer.step >= stop_at,
+        report=report,
     )
-    return time.monotonic() - started, trainer
 
 
 def checkpoints(arguments: argparse.Namespace) -> None:
     """Bar: less than 2 % of the training time at the default interval."""
-    for size in ("9k", "592k", "5535k"):
+    for size in ("9k", TINY, "5535k"):
         with tempfile.TemporaryDirectory() as folder:
-            _, trainer = _group(
-                Path(folder),
-                0,
-                f"train.sizes=[{size}]",
-                "train.mixtures=[0.5]",
-                "fit.single_size=true",
-            )
+            trainer = _trainer(Path(folder), _one_trial(size))
             seconds = []
             for step in range(5):
                 trainer.step = step + 1
@@ -279,7 +314,7 @@ def padding(arguments: argparse.Namespace) -> None:
             *lengths,
             source_length=length,
             target_length=length,
-            open_rows=config.open_rows,
+            window=config.packing_window,
         )
         kept = plan.rows >= 0
         useful = sum(int(np.asarray(one)[kept].sum()) for one in lengths)
