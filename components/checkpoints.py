@@ -69,18 +69,24 @@ def _replacing(path: Path) -> Iterator[Path]:
 
 
 def load(path: Path) -> tuple[dict[str, np.ndarray], Any]:
-    """Reads what `save` wrote. Raises ``ValueError`` when the file is damaged."""
+    """Reads what `save` wrote.
+
+    Raises:
+      UserError: The file is damaged, or not one of ours.
+    """
     try:
         with open(path, "rb") as file, np.load(file) as archive:
             arrays = {name: archive[name] for name in archive.files}
     except _DAMAGE as error:
         reason = f"{type(error).__name__}: {error}"
-        raise ValueError(f"{path}: damaged checkpoint ({reason})") from None
+        raise UserError(f"{path}: damaged checkpoint ({reason})") from None
     if _RECORD not in arrays:
-        raise ValueError(f"{path}: not a checkpoint of ours")
+        raise UserError(f"{path}: not a checkpoint of ours")
     described = json.loads(arrays.pop(_RECORD).tobytes().decode())
+    if not isinstance(described, dict) or "arrays" not in described:
+        raise UserError(f"{path}: a checkpoint of an older version; train again")
     if described["arrays"] != sorted(arrays):
-        raise ValueError(f"{path}: damaged checkpoint (some of its arrays are missing)")
+        raise UserError(f"{path}: damaged checkpoint (some of its arrays are missing)")
     return arrays, described["record"]
 
 
@@ -116,7 +122,7 @@ def newest_first(directory: Path) -> Iterator[tuple[dict[str, np.ndarray], Any]]
     for path in _newest_first(directory):
         try:
             yield load(path)
-        except ValueError as error:
+        except UserError as error:
             log.warning("%s; falling back to the one before", error)
 
 

@@ -50,8 +50,10 @@ class Bleurt:
             # The function lives as long as the object that it was loaded with.
             self._loaded = tf.saved_model.load(str(folder))
             self._predict = self._loaded.signatures["serving_default"]
-        except (OSError, KeyError) as error:
-            raise UserError(f"{folder}: no SavedModel of BLEURT: {error}") from None
+        except (OSError, KeyError, ValueError) as error:
+            reason = str(error).partition("\n")[0]
+            raise UserError(f"{folder}: no SavedModel of BLEURT: {reason}") from None
+        _check_signature(folder, self._predict)
         self.signature = f"model:{config['name']}|refs:max|length:{self.length}"
 
     def score(
@@ -120,10 +122,25 @@ def _read_config(folder: Path) -> Mapping:
             f"{folder}: no {CONFIG}; expected an unpacked BLEURT checkpoint, such as "
             "BLEURT-20"
         )
-    config = json.loads(path.read_text(encoding="utf-8"))
-    if not {"name", "max_seq_length"} <= set(config):
+    try:
+        config = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise UserError(f"{path}: not JSON that can be read: {error}") from None
+    if not isinstance(config, dict) or not {"name", "max_seq_length"} <= set(config):
         raise UserError(f"{path}: no name or no max_seq_length; is it of BLEURT?")
     return config
+
+
+def _check_signature(folder: Path, predict: Callable) -> None:
+    """Raises ``UserError`` unless a function takes and gives what BLEURT does."""
+    takes = set(predict.structured_input_signature[1])
+    gives = set(predict.structured_outputs)
+    if takes != set(_INPUTS) or "predictions" not in gives:
+        raise UserError(
+            f"{folder}: a SavedModel from {', '.join(sorted(takes))} to "
+            f"{', '.join(sorted(gives))}; BLEURT's is from {', '.join(_INPUTS)} to "
+            "predictions"
+        )
 
 
 def _tokenizer(folder: Path, config: Mapping) -> tuple[int, int, Encode]:
@@ -139,12 +156,16 @@ def _tokenizer(folder: Path, config: Mapping) -> tuple[int, int, Encode]:
 def _sentence_pieces(path: Path) -> tuple[int, int, Encode]:
     import sentencepiece
 
-    pieces = sentencepiece.SentencePieceProcessor(model_file=str(path))
+    try:
+        pieces = sentencepiece.SentencePieceProcessor(model_file=str(path))
+    except (OSError, RuntimeError):
+        raise UserError(f"{path}: not a SentencePiece model") from None
 
     def encode(texts: Sequence[str]) -> list[list[int]]:
         return pieces.encode(list(texts), out_type=int)
 
-    return pieces.piece_to_id("[CLS]"), pieces.piece_to_id("[SEP]"), encode
+    known = [pieces.id_to_piece(i) for i in range(pieces.get_piece_size())]
+    return _place(path, known, "[CLS]"), _place(path, known, "[SEP]"), encode
 
 
 def _word_pieces(path: Path, lower: bool) -> tuple[int, int, Encode]:
@@ -158,7 +179,13 @@ def _word_pieces(path: Path, lower: bool) -> tuple[int, int, Encode]:
     def encode(texts: Sequence[str]) -> list[list[int]]:
         return pieces.tokenize(list(texts)).merge_dims(1, 2).to_list()
 
-    return words.index("[CLS]"), words.index("[SEP]"), encode
+    return _place(path, words, "[CLS]"), _place(path, words, "[SEP]"), encode
+
+
+def _place(path: Path, words: Sequence[str], word: str) -> int:
+    if word not in words:
+        raise UserError(f"{path}: has no {word}, which BLEURT puts around sentences")
+    return words.index(word)
 
 
 def _present(folder: Path, name: str) -> Path:

@@ -17,13 +17,15 @@ from components.evaluate import quality
 from components.evaluate.artifacts import Artifacts
 from components.evaluate.config import Config
 from components.evaluate.layout import IRREDUCIBLE, SENTENCES
-from components.evaluate.trained import check_size, check_vocabulary
+from components.evaluate.trained import check_tokens, load_weights
 from components.metrics_table import Row
 from components.tokenize.reader import load_index
+from components.train.curves import failed_rows
 from components.train.layout import CURVE, WEIGHTS, load_record
 from components.train.milestones import is_final
+from components.trial import Trial
 from models.errors import UserError
-from models.nmt.sizes import get_shape
+from models.nmt.sizes import count_parameters, get_shape
 from models.nmt.transformer import Transformer
 
 log = logging.getLogger(__name__)
@@ -37,13 +39,13 @@ def evaluate_all(config: Config, places: Artifacts) -> dict[str, int]:
     """Fills the artifact; returns counts for the manifest."""
     train, tokens = places.train, places.tokens
     sweep = manifest.load(train)
-    check_vocabulary(train, sweep.inputs["tokens"], tokens)
+    check_tokens(train, sweep.inputs["tokens"], tokens)
     index = load_index(tokens)
     test_sets = load_test_sets(tokens, tuple(index["tasks"]))
     trials = sweep.config["trials"]
     rows: list[Row] = []
     for names in _stacks(config, train, trials):
-        rows += _evaluate_stack(train, names, test_sets, index, places.directory)
+        rows += _evaluate_stack(train, tokens, names, test_sets, places.directory)
     rows.sort(key=lambda row: trials.index(row.trial))
     if config.quality is not None:
         found = quality.measure(config.quality, places, trials)
@@ -102,9 +104,9 @@ def _stacks(config: Config, train: Path, trials: Sequence[str]) -> Iterator[list
 
 def _evaluate_stack(
     train: Path,
+    tokens: Path,
     names: Sequence[str],
     test_sets: Sequence[TestSet],
-    index: dict,
     directory: Path,
 ) -> list[Row]:
     records = {name: load_record(train / name) for name in names}
@@ -113,10 +115,11 @@ def _evaluate_stack(
     for name in names:
         if name not in done:
             rows += metrics_table.read(train / name / CURVE)
+            rows += _failed_rows(train / name, records[name]["step"], tokens, test_sets)
             log.warning("%s failed: %s", name, records[name]["reason"])
     if not done:
         return rows
-    model = load_stack([train / name / WEIGHTS for name in done], index)
+    model = load_stack([train / name / WEIGHTS for name in done], tokens)
     scorer = Scorer(model)
     measured = scorer.score_all(test_sets)
     log.info("evaluate: %s", ", ".join(done))
@@ -132,17 +135,28 @@ def _evaluate_stack(
     return rows
 
 
-def load_stack(paths: Sequence[Path], index: dict) -> Transformer:
+def _failed_rows(
+    folder: Path, step: int, tokens: Path, test_sets: Sequence[TestSet]
+) -> list[Row]:
+    """Final rows without a loss of a trial that failed."""
+    plain = manifest.load(folder).config["trial"]
+    mixture = tuple((task, weight) for task, weight in plain["mixture"])
+    trial = Trial(**plain | {"mixture": mixture})
+    vocabulary_size = load_index(tokens)["vocabulary_size"]
+    parameters = count_parameters(get_shape(trial.size), vocabulary_size)
+    return failed_rows(trial, parameters, step, test_sets)
+
+
+def load_stack(paths: Sequence[Path], tokens: Path) -> Transformer:
     """Trained models of one size as a stack.
 
     Raises:
-      UserError: A checkpoint was made with another vocabulary.
+      UserError: A checkpoint is damaged, or was made with another vocabulary.
     """
-    arrays, records = zip(*(checkpoints.load(path) for path in paths), strict=True)
-    for path, record in zip(paths, records, strict=True):
-        check_size(path, record["vocabulary_size"], index["vocabulary_size"])
+    found = [load_weights(path, tokens) for path in paths]
+    arrays, records = zip(*found, strict=True)
     shape = get_shape(records[0]["size"])
-    model = Transformer(shape, index["vocabulary_size"], stack=len(paths))
+    model = Transformer(shape, records[0]["vocabulary_size"], stack=len(paths))
     model.build()
     for variable in model.trainable_variables:
         variable.assign(np.stack([one[variable.path] for one in arrays]))

@@ -5,11 +5,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from components import checkpoints, manifest
 from components.tokenize.reader import load_index
+from components.tokenize.vocabulary import FILE_NAME as VOCABULARY
 from components.tokenize.vocabulary import Vocabulary
 from components.train.layout import WEIGHTS, load_record, weights_at
 from models.errors import UserError
@@ -115,60 +117,70 @@ def load_trained(
         raise UserError(f"{folder}: this trial failed: {record['reason']}")
     index = load_index(tokens)
     described = manifest.load(folder)
-    check_vocabulary(folder, described.inputs["tokens"], tokens)
     mixture = dict(described.config["trial"]["mixture"])
     path = folder / (WEIGHTS if step is None else weights_at(step))
-    model = load_model(path, index["vocabulary_size"], into)
+    model = load_model(path, tokens, into)
     vocabulary = Vocabulary.load(tokens)
-    if vocabulary.size != index["vocabulary_size"]:
-        raise UserError(
-            f"{tokens}: the vocabulary has {vocabulary.size} pieces, its index says "
-            f"{index['vocabulary_size']}; run tokenize again"
-        )
     tags = {task: found["tag"] for task, found in index["tasks"].items()}
     return Trained(
         folder.name, model, vocabulary, tags, mixture, index["source_length"]
     )
 
 
-def check_vocabulary(folder: Path, trained_on: str, tokens: Path) -> None:
-    """Raises ``UserError`` unless a model was trained on these tokens.
-
-    Two vocabularies of one size fit the same weights and give nonsense, so the
-    digest decides and not the size.
-    """
+def check_tokens(train: Path, trained_on: str, tokens: Path) -> None:
+    """Raises ``UserError`` unless a sweep was trained on these tokens."""
     if trained_on != manifest.digest_input(tokens):
         raise UserError(
-            f"{folder}: trained with another vocabulary than that of {tokens}; name "
-            "the tokens it was trained on (--tokens), or train again"
+            f"{train}: trained with another vocabulary or text than that of {tokens}; "
+            "name the tokens it was trained on, or train again"
         )
 
 
 def load_model(
-    path: Path, vocabulary_size: int, model: Transformer | None = None
+    path: Path, tokens: Path, model: Transformer | None = None
 ) -> Transformer:
     """A single model, given or new, with the weights of a checkpoint.
 
+    Args:
+      path: The checkpoint.
+      tokens: The artifact of ``tokenize`` whose vocabulary it was trained with.
+      model: Of the same size, to put the weights into; a new one when ``None``.
+
     Raises:
-      UserError: The checkpoint was made with a vocabulary of another size.
+      UserError: The checkpoint is damaged, or was made with another vocabulary.
     """
-    arrays, record = checkpoints.load(path)
-    check_size(path, record["vocabulary_size"], vocabulary_size)
+    arrays, record = load_weights(path, tokens)
     if model is None:
-        model = Transformer(get_shape(record["size"]), vocabulary_size)
+        model = Transformer(get_shape(record["size"]), record["vocabulary_size"])
         model.build()
+    shapes = {v.path: tuple(v.shape) for v in model.trainable_variables}
+    checkpoints.check_arrays(path, arrays, shapes)
     for variable in model.trainable_variables:
         variable.assign(arrays[variable.path])
     return model
 
 
-def check_size(path: Path, made_with: int, vocabulary_size: int) -> None:
-    """Raises ``UserError`` unless a checkpoint has a vocabulary of this size."""
-    if made_with != vocabulary_size:
+def load_weights(
+    path: Path, tokens: Path
+) -> tuple[dict[str, np.ndarray], Mapping[str, Any]]:
+    """Trained weights and what they are of: ``size`` and ``vocabulary_size``.
+
+    Two vocabularies of one size fit the same weights and give nonsense, so a digest
+    of the vocabulary decides, and not its size.
+
+    Raises:
+      UserError: The checkpoint is damaged, or was made with another vocabulary.
+    """
+    arrays, record = checkpoints.load(path)
+    vocabulary = tokens / VOCABULARY
+    if not vocabulary.is_file():
+        raise UserError(f"{tokens}: no {VOCABULARY}; expected an artifact of tokenize")
+    if record.get("vocabulary") != manifest.digest_file(vocabulary):
         raise UserError(
-            f"{path}: made with a vocabulary of {made_with}, the tokens have "
-            f"{vocabulary_size}; train again"
+            f"{path}: trained with another vocabulary than {vocabulary}; name the "
+            "tokens it was trained on (--tokens), or train again"
         )
+    return arrays, record
 
 
 def _trials_in(folder: Path) -> str:

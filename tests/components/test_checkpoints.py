@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from components import checkpoints
+from models.errors import UserError
 
 
 def test_round_trip_with_a_record(tmp_path):
@@ -70,6 +71,16 @@ def test_no_single_damaged_byte_gives_other_weights(tmp_path):
         for name, value in arrays.items():
             np.testing.assert_array_equal(found[name], value)
     assert refused > 150
+
+
+def test_a_checkpoint_of_an_older_form_is_a_message(tmp_path):
+    record = np.frombuffer(b'{"size": "9k"}', np.uint8)
+    np.savez(tmp_path / "c.npz", __record__=record, w=np.ones(3))
+    with pytest.raises(UserError, match="c.npz: a checkpoint of an older version"):
+        checkpoints.load(tmp_path / "c.npz")
+    np.savez(tmp_path / "d.npz", w=np.ones(3))
+    with pytest.raises(UserError, match="d.npz: not a checkpoint of ours"):
+        checkpoints.load(tmp_path / "d.npz")
 
 
 def test_no_readable_checkpoint_is_said(tmp_path, caplog):

@@ -125,6 +125,16 @@ def test_the_best_reference_counts(word_pieces):
     assert scores.signatures["mixed"] == "model:Overlap-1|refs:max|length:12"
 
 
+def save_another(folder):
+    """A SavedModel of another signature in the place of BLEURT's."""
+    module = tf.Module()
+    module.run = tf.function(
+        lambda words: {"logits": words},
+        input_signature=[tf.TensorSpec([None], tf.int64, "words")],
+    )
+    tf.saved_model.save(module, str(folder), signatures=module.run)
+
+
 @pytest.mark.parametrize(
     ("break_it", "message"),
     [
@@ -135,6 +145,13 @@ def test_the_best_reference_counts(word_pieces):
             lambda f: (f / "bleurt_config.json").write_text('{"name": "x"}'),
             "no max_seq_length",
         ),
+        (lambda f: (f / "bleurt_config.json").write_text('{"name":'), "not JSON"),
+        (lambda f: (f / "vocab.txt").write_text("[SEP]\nthe\n"), r"has no \[CLS\]"),
+        (
+            lambda f: (f / "saved_model.pb").write_bytes(b"no model"),
+            "no SavedModel of BLEURT",
+        ),
+        (save_another, "a SavedModel from words to logits; BLEURT's is from input_ids"),
     ],
 )
 def test_a_broken_checkpoint_is_said_and_the_rest_computed(tmp_path, break_it, message):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 import shutil
 
 import numpy as np
@@ -153,11 +154,41 @@ def test_a_vocabulary_of_the_same_size_but_another_text_is_refused(sweep, tmp_pa
         tasks=small_sweep.TASKS,
         output=tmp_path / "tokenize",
     )
-    with pytest.raises(UserError, match="trained with another vocabulary"):
+    with pytest.raises(
+        UserError, match="trained with another vocabulary than .*tokens"
+    ):
         load_trained(sweep / "train" / FIRST, tmp_path / "tokenize")
     shutil.copytree(sweep / "train", tmp_path / "train")
-    with pytest.raises(UserError, match="trained with another vocabulary"):
+    with pytest.raises(UserError, match="trained with another vocabulary or text"):
         evaluated(tmp_path, tmp_path / "evaluate", None)
+
+
+def test_a_vocabulary_put_in_the_place_of_another_is_noticed(sweep, tmp_path):
+    shutil.copytree(sweep / "train", tmp_path / "train")
+    shutil.copytree(sweep / "tokenize", tmp_path / "tokenize")
+    path = tmp_path / "tokenize" / "vocabulary.model"
+    # The same pieces, and so the same size, with two of them exchanged.
+    model = path.read_bytes()
+    exchanged = {b"<2de>": b"<2fr>", b"<2fr>": b"<2de>"}
+    path.write_bytes(re.sub(b"<2(de|fr)>", lambda one: exchanged[one[0]], model))
+    with pytest.raises(
+        UserError, match=r"weights.npz: trained with another vocabulary"
+    ):
+        load_trained(tmp_path / "train" / FIRST)
+    with pytest.raises(
+        UserError, match=r"weights.npz: trained with another vocabulary"
+    ):
+        evaluated(tmp_path, tmp_path / "evaluate", None)
+
+
+def test_damaged_weights_are_one_line(sweep, tmp_path):
+    shutil.copytree(sweep / "train", tmp_path / "train")
+    shutil.copytree(sweep / "tokenize", tmp_path / "tokenize")
+    path = tmp_path / "train" / FIRST / "checkpoint" / "weights.npz"
+    path.write_bytes(path.read_bytes()[:-200])
+    with pytest.raises(UserError, match="weights.npz: damaged checkpoint") as error:
+        load_trained(tmp_path / "train" / FIRST)
+    assert "\n" not in str(error.value)
 
 
 def test_the_folder_of_a_run_is_no_trial_but_names_some(sweep):
