@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 
 from components.cross_entropy import SentenceLosses, TestSet
@@ -34,28 +35,59 @@ def curve_rows(
         examples, tokens = seen[test_set.task]
         for origin, own in test_set.parts().items():
             part = measured.take(own)
+            row = _row(trial, parameters, step, test_set, origin)
             rows.append(
-                Row(
-                    trial=trial.id,
-                    cohort=trial.cohort,
-                    size=trial.size,
-                    seed=trial.seed,
-                    task=test_set.task,
-                    p=trial.weight(test_set.task),
-                    mixture=format_mixture(dict(trial.mixture)),
-                    test_set=test_set.name,
-                    origin=origin,
-                    n=parameters.n,
-                    n_enc=parameters.n_enc,
-                    n_dec=parameters.n_dec,
-                    n_embedding=parameters.n_embedding,
-                    step=step,
+                dataclasses.replace(
+                    row,
                     examples_seen=examples,
                     tokens_seen=tokens,
                     loss=float(part.loss[index]),
-                    loss_kind="curve",
                     token_count=int(part.tokens.sum()),
                     sentence_count=len(part.tokens),
                 )
             )
     return rows
+
+
+def failed_rows(
+    trial: Trial, parameters: ParameterCount, step: int, test_sets: Sequence[TestSet]
+) -> list[Row]:
+    """Final rows without a loss: a table says of a failed trial that it failed.
+
+    Args:
+      trial: The trial.
+      parameters: Counts of its model.
+      step: Steps done.
+      test_sets: What it would have been measured on.
+    """
+    return [
+        dataclasses.replace(
+            _row(trial, parameters, step, test_set, origin), loss_kind="final"
+        )
+        for test_set in test_sets
+        for origin in test_set.parts()
+    ]
+
+
+def _row(
+    trial: Trial, parameters: ParameterCount, step: int, test_set: TestSet, origin: str
+) -> Row:
+    """A row of the learning curve on which nothing is measured yet."""
+    return Row(
+        trial=trial.id,
+        cohort=trial.cohort,
+        size=trial.size,
+        seed=trial.seed,
+        task=test_set.task,
+        p=trial.weight(test_set.task),
+        mixture=format_mixture(dict(trial.mixture)),
+        test_set=test_set.name,
+        origin=origin,
+        n=parameters.n,
+        n_enc=parameters.n_enc,
+        n_dec=parameters.n_dec,
+        n_embedding=parameters.n_embedding,
+        step=step,
+        loss=None,
+        loss_kind="curve",
+    )

@@ -70,6 +70,8 @@ def trial_rows(trial: Trial, rng: np.random.Generator) -> list[Row]:
             rows.append(Row(**common, step=step, loss=moved, loss_kind="curve"))
         if trial.id != FAILED:
             rows.append(Row(**common, step=1500, loss=loss, loss_kind="final"))
+        else:
+            rows.append(Row(**common, step=430, loss=None, loss_kind="final"))
     return rows
 
 
