@@ -95,6 +95,18 @@ def test_equal_to_a_loop_over_sentences(model):
         assert abs(truth[0] - truth[1]) > 0.01
 
 
+def test_test_sets_of_which_no_sentence_fits_in_a_row(model):
+    """Alone and beside one that has rows."""
+    rng = np.random.default_rng(21)
+    far = [[rng.integers(3, VOCABULARY, n) for n in two] for two in ((20, 9), (6, 31))]
+    long_only = packed([], rng, long=dict(enumerate(far)))
+    others = pairs(rng, 5)
+    for sets in ([long_only], [packed(others, rng), long_only], [long_only, long_only]):
+        losses = Scorer(model).score_all(sets)[-1]
+        assert losses.tokens.tolist() == [9, 31]
+        np.testing.assert_allclose(losses.nats, one_by_one(model, far), rtol=5e-6)
+
+
 def test_another_batch_is_the_same_loss(model, monkeypatch):
     rng = np.random.default_rng(5)
     sets = packed(pairs(rng, 40), rng), packed(pairs(rng, 9), rng)
