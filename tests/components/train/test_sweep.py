@@ -33,6 +33,12 @@ CONFIG = Config(
     evaluations=3,
     stack=1,
     checkpoint_seconds=0,
+    # All that has a state of its own, or draws numbers.
+    momentum=0.9,
+    dropout=0.1,
+    label_smoothing=0.1,
+    average_decay=0.9,
+    micro_batch_tokens=24,
 )
 FIRST, SECOND = (
     Trial("en-xx", "2k", (("en-de", p), ("en-fr", 1 - p)), 0) for p in (0.3, 0.8)
@@ -111,6 +117,10 @@ def test_a_whole_sweep(uninterrupted):
     }  # fmt: skip
     assert all(seconds > 0 for seconds in phases.values())
     assert record["seconds"] == pytest.approx(sum(phases.values()), abs=0.01)
+    curve = metrics_table.read(output / FIRST.id / CURVE)
+    losses = {row.step: row.loss for row in curve if row.task == "en-de"}
+    best = record["best"]["en-de/in_domain"]
+    assert losses[best["step"]] == best["loss"] == min(losses.values())
 
 
 EXPERIMENT = """\
@@ -127,6 +137,11 @@ train:
   evaluations: 3
   stack: 1
   checkpoint_seconds: 0
+  momentum: 0.9
+  dropout: 0.1
+  label_smoothing: 0.1
+  average_decay: 0.9
+  micro_batch_tokens: 24
 fit: {single_size: true}
 """
 
