@@ -27,14 +27,17 @@ _OWN_CHOICE = {"--runner", "--direct_running_mode", "--direct_num_workers"}
 _REFUSED = ("DirectRunner", "SwitchingDirectRunner")
 
 
-class _WithoutCloudHint(logging.Filter):
-    """Drops Beam's remark, at import, that BigQuery is not installed."""
+class WithoutHints(logging.Filter):
+    """Drops what Beam remarks although nothing is wrong: that BigQuery is not
+    installed, and that a worker on this machine has no folder of a container."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        return "apitools not found" not in str(record.msg)
+        text = str(record.msg)
+        return not any(hint in text for hint in _HINTS)
 
 
-logging.getLogger().addFilter(_WithoutCloudHint())
+_HINTS = "apitools not found", "No semi_persistent_directory found"
+logging.getLogger().addFilter(WithoutHints())
 
 
 def check(options: Sequence[str], *, field: str = "beam_options") -> None:
@@ -104,10 +107,15 @@ def pipeline(options: Sequence[str]) -> beam.Pipeline:
     named = any(option.split("=")[0] == "--runner" for option in options)
     given = list(options) if named else [f"--runner={DEFAULT}", *options]
     try:
-        return beam.Pipeline(options=PipelineOptions(given))
+        told = PipelineOptions(given)
+        if f"--runner={DEFAULT}" in given:
+            from components.beam_processes import LocalRunner
+
+            return beam.Pipeline(runner=LocalRunner(), options=told)
+        return beam.Pipeline(options=told)
     except ValueError as error:
-        told = " ".join(str(error).split())
-        raise UserError(f"beam_options: {' '.join(given)}: {told}") from error
+        text = " ".join(str(error).split())
+        raise UserError(f"beam_options: {' '.join(given)}: {text}") from error
 
 
 @contextlib.contextmanager

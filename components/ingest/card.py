@@ -14,12 +14,11 @@ import numpy as np
 
 from components.ingest import spill
 from components.ingest.keys import pair_keys
+from components.ingest.layout import LENGTH_ENDS
 from components.ingest.scripts import SCRIPTS, script_letters
 
 SAMPLES = 5
 _TOGETHER = 4096
-# Lower ends of the intervals that lengths are counted in: 1, 2, 3, 4, 6, 8, 12, ...
-LENGTH_ENDS = sorted({1, *(2**k for k in range(1, 21)), *(3 << k for k in range(20))})
 
 
 def measure(

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from components import manifest
-from components.ingest.layout import ACCEPTED, CARD, CARD_TEXT
+from components.ingest.layout import ACCEPTED, CARD, CARD_TEXT, LENGTH_ENDS
 from components.text_shards import TRAIN
 
 FORMAT = "polyscale.data_card"
@@ -22,6 +22,30 @@ _SHOWN = 100  # characters of a sample in the text
 _LEAST_SHARE = 0.001
 _SIDES = ("source", "target")
 _DUPLICATES = ("duplicate", "equivalent", "near_duplicate")
+MEANINGS = {
+    "copied": "the target is the source",
+    "duplicate": "equals an earlier pair",
+    "empty": "a side without text",
+    "equivalent": "says what another pair says, but for case and punctuation",
+    "fuzzy": "the file calls the translation unfinished",
+    "held_out": "its source is kept for tests",
+    "length_ratio": "one side is much longer than the other",
+    "malformed": "a record that is not what its format says",
+    "markup": "much of a side is tags, addresses, entities",
+    "misaligned": "does not look like a translation",
+    "misaligned_files": "stands in files with different numbers of lines",
+    "near_duplicate": "is very similar to another pair",
+    "not_text": "bytes that are no text in the file's encoding",
+    "numbers": "the numbers of the two sides disagree",
+    "overlaps_test": "shares a sentence with a test set, or is linked to one",
+    "repeated": "the same words over and over",
+    "repeated_source": "a test sentence that was there already",
+    "resembles_test": "is very similar to a test sentence",
+    "tokenised": "traces of a tokeniser",
+    "too_long": "a side has too many characters",
+    "wrong_language": "a side is in another language",
+    "wrong_script": "a side is in another script",
+}
 
 
 def make(
@@ -121,16 +145,18 @@ def _lines(card: Mapping[str, Any]) -> Iterator[str]:
     yield from _table(head, rows)
     yield "## Rejected, by rule"
     yield ""
+    yield "Pairs, and their share of those read. The first rule to reject one counts."
+    yield ""
     rules = sorted({rule for t in tasks.values() for rule in t["rejected"]})
     rows = [
-        [task, *(f"{t['rejected'].get(rule, 0):,}" for rule in rules)]
-        for task, t in tasks.items()
+        [rule, *(_share(t, rule) for t in tasks.values()), MEANINGS.get(rule, "")]
+        for rule in rules
     ]
-    yield from _table(["task", *rules], rows)
+    yield from _table(["rule", *tasks, "what it rejects"], rows)
     yield "## Length and script"
     yield ""
-    yield "Characters of a sentence: mean, and the interval (1, 2, 3, 4, 6, 8, 12, ...)"
-    yield "in which 5 %, half and 95 % of the sentences are reached."
+    yield "Characters of a sentence: the mean, and between which lengths the shortest"
+    yield "5 %, the shorter half and all but the longest 5 % of the sentences end."
     yield ""
     head = ["task", "split", "side", "mean", "5 %", "50 %", "95 %", "letters by script"]
     rows = [
@@ -141,10 +167,10 @@ def _lines(card: Mapping[str, Any]) -> Iterator[str]:
     ]
     yield from _table(head, rows)
     yield "## Samples"
+    yield ""
     for task, t in tasks.items():
         for name, pairs in sorted(t["samples"].items(), key=lambda s: s[0] != TRAIN):
-            yield ""
-            yield f"### {task}: {name}"
+            yield f"### {task}: " + ("kept" if name == TRAIN else f"rejected as {name}")
             yield ""
             rows = [[_shown(pair["source"]), _shown(pair["target"])] for pair in pairs]
             yield from _table(["source", "target"], rows)
@@ -155,13 +181,34 @@ def _described(side: Mapping[str, Any], pairs: int) -> list[str]:
     mix = sorted(side["scripts"].items(), key=lambda item: (-item[1], item[0]))
     return [
         f"{side['characters'] / max(1, pairs):.0f}",
-        *(str(quantile(side["lengths"], share)) for share in _QUANTILES),
+        *(_interval(quantile(side["lengths"], share)) for share in _QUANTILES),
         ", ".join(
-            f"{name} {100 * n / letters:.3g} %"
+            f"{name} {_percent(n / letters)}"
             for name, n in mix
             if n >= _LEAST_SHARE * letters
         ),
     ]
+
+
+def _share(task: Mapping[str, Any], rule: str) -> str:
+    count = task["rejected"].get(rule, 0)
+    return f"{count:,} ({_percent(count / task['read'])})" if count else "0"
+
+
+def _percent(share: float) -> str:
+    """Two digits that count: ``0.19 %``, ``3.7 %``, ``88 %``, ``100 %``."""
+    percent = 100 * share
+    if percent < 0.005:
+        return "< 0.01 %"
+    digits = 0 if percent >= 10 else 1 if percent >= 1 else 2
+    return f"{percent:.{digits}f} %"
+
+
+def _interval(start: int) -> str:
+    """The lengths that are counted together, ``16-23``."""
+    place = LENGTH_ENDS.index(start) if start in LENGTH_ENDS[:-1] else None
+    last = start if place is None else LENGTH_ENDS[place + 1] - 1
+    return str(start) if last == start else f"{start}-{last}"
 
 
 def _shown(text: str) -> str:

@@ -15,6 +15,7 @@ _NAMES = (
     "equivalent",
     "near_duplicate",
     "overlaps_test",
+    "resembles_test",
     "held_out",
 )
 

@@ -92,7 +92,7 @@ def build(
         | "In file order" >> beam.MapTuple(in_file_order)
     )
     tests = (chosen.tests, named) | "Tests" >> beam.Flatten()
-    marks = pvalue.AsList(tests | "Mark" >> beam.Map(marks_of, seed=config.seed))
+    marks = pvalue.AsList(tests | "Mark" >> beam.Map(marks_of, config=config))
     separate = beam.ParDo(Separate(config, sinks, scratch), marks, linked)
     separated = unique.fates | separate.with_outputs("written", "rejected")
     rejected = cleaned.rejected, chosen.rejected, separated.rejected

@@ -17,3 +17,5 @@ NOT_TEXT = "not_text"  # bytes that are no text in the file's encoding, or NUL
 MALFORMED = "malformed"  # a record that its format does not allow
 FUZZY = "fuzzy"  # the file itself says that the translation is not finished
 MISALIGNED_FILES = "misaligned_files"  # of files with different numbers of lines
+# Lower ends of the intervals that lengths are counted in: 1, 2, 3, 4, 6, 8, 12, ...
+LENGTH_ENDS = sorted({1, *(2**k for k in range(1, 21)), *(3 << k for k in range(20))})

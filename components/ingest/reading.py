@@ -78,7 +78,11 @@ def _batch(
     batch = Batch(
         entry.task, entry.split, file, lines[0], sources, targets, faults, lines=lines
     )
-    if entry.split != TRAIN:
+    if entry.split == TRAIN:
+        # Some of them may be held out; then it counts.
+        if any(pair.origin for pair in pairs):
+            batch.origins = [pair.origin and _origin(entry, pair) for pair in pairs]
+    else:
         batch.origins = [_origin(entry, pair) for pair in pairs]
         batch.details = [_details(pair) for pair in pairs]
     return batch

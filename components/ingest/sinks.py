@@ -47,7 +47,9 @@ class Sinks:
         """Writes one shard of training data: the pairs at these positions."""
         task, index = parse_bucket(key)
         name = shard_name(TRAIN, index, self.shards)
-        self._write(task, name, _packed_records(packed, order))
+        # Not what is known beside: it would only matter in a test set.
+        pairs = packed.pairs(order)
+        self._write(task, name, ({"source": s, "target": t} for _, s, t in pairs))
         yield (task, TRAIN, ACCEPTED), len(order)
         yield from card.measure(task, TRAIN, packed, order)
         first = packed.columns[spill.PAIR_KEYS, order[: card.SAMPLES]].tolist()
@@ -146,16 +148,6 @@ def write_report(
     path = FileSystems.join(output, REPORT)
     with FileSystems.create(path, compression_type=spill.PLAIN) as file:
         file.write(json.dumps(report).encode())
-
-
-def _packed_records(
-    packed: spill.Packed, order: np.ndarray
-) -> Iterator[dict[str, Any]]:
-    if packed.extras is not None:
-        yield from _records(spill.unpack_block(packed, order))
-        return
-    for _, source, target in packed.pairs(order):
-        yield {"source": source, "target": target}
 
 
 def _records(block: Block) -> Iterator[dict[str, Any]]:

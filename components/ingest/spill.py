@@ -145,8 +145,12 @@ def pack_block(block: Block) -> Packed:
     known = not np.isnan(block.nats).all() or any(block.origins) or any(block.details)
     if not known:
         return packed
-    extras = zip(block.nats.tolist(), block.origins, block.details, strict=True)
-    return dataclasses.replace(packed, extras=list(extras))
+    extras = list(zip(block.nats.tolist(), block.origins, block.details, strict=True))
+    if np.isnan(block.nats).all() and not any(block.details):
+        # One object for all pairs of one origin: on disk and in memory a reference.
+        shared = {origin: (np.nan, origin, None) for origin in set(block.origins)}
+        extras = [shared[origin] for origin in block.origins]
+    return dataclasses.replace(packed, extras=extras)
 
 
 def unpack_block(packed: Packed, order: np.ndarray) -> Block:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -73,6 +74,21 @@ def below(keys: np.ndarray, share: float) -> np.ndarray:
     return keys < np.uint64(share * 2.0**64)
 
 
+class Marks(NamedTuple):
+    """What a test set is known by.
+
+    Attributes:
+      keys: uint64 [m], of both sides and of every further reference.
+      places: uint64 [k], where its pairs stand.
+      signatures: uint32 [m, HASHES], of the same sentences; without rows where
+        near-duplicates do not count.
+    """
+
+    keys: np.ndarray
+    places: np.ndarray
+    signatures: np.ndarray
+
+
 @dataclasses.dataclass(frozen=True)
 class Guard:
     """What training must not share with the test sets, of all tasks together.
@@ -88,20 +104,18 @@ class Guard:
     labels: np.ndarray
 
 
-def collect(
-    marks: Sequence[tuple[np.ndarray, np.ndarray]], linked: Connected, largest: int
-) -> Guard:
+def collect(marks: Sequence[Marks], linked: Connected, largest: int) -> Guard:
     """Puts the marks of all test sets together.
 
     Args:
-      marks: Keys and places of each test set.
+      marks: Of each test set.
       linked: The components of the training text.
       largest: Pairs of the largest component that goes whole.
     """
-    keys = np.unique(np.concatenate([keys for keys, _ in marks]))
+    keys = np.unique(np.concatenate([one.keys for one in marks]))
     labels, sizes = linked.of(keys)
     labels = np.unique(labels[(labels != ALONE) & (sizes <= largest)])
-    return Guard(keys, np.concatenate([places for _, places in marks]), labels)
+    return Guard(keys, np.concatenate([one.places for one in marks]), labels)
 
 
 def leaking(

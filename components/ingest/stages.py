@@ -9,15 +9,16 @@ import apache_beam as beam
 import numpy as np
 from apache_beam import pvalue
 
-from components.ingest import duplicates, spill, splits
+from components.ingest import duplicates, near, spill, splits
 from components.ingest.batch import Batch
 from components.ingest.block import Block
 from components.ingest.cleaning import clean, rejections
 from components.ingest.config import Config
 from components.ingest.connected import Connected, connect
 from components.ingest.fates import TESTED, Fates
-from components.ingest.keys import sentence_keys
+from components.ingest.keys import comparable, sentence_keys
 from components.ingest.layout import READ
+from components.ingest.resemblance import Resemblance
 from components.ingest.sinks import (
     Sinks,
     bucket,
@@ -25,9 +26,8 @@ from components.ingest.sinks import (
     dead_letter_buckets,
     parse_bucket,
 )
+from components.origins import MIXED
 from components.text_shards import IN_DOMAIN, TRAIN
-
-Marks = tuple[np.ndarray, np.ndarray]
 
 
 class Clean(beam.DoFn):
@@ -149,9 +149,10 @@ class Deduplicate(beam.DoFn):
         fates = Fates.none(len(keys[0]))
         repeated = splits.repetitions(keys[spill.PAIR_KEYS], keys[spill.PLACES])
         fates.give("duplicate", repeated)
-        for part in parts:
-            if isinstance(part, duplicates.Drops):
-                fates.give(part.rule, np.isin(keys[spill.PLACES], part.places))
+        # A pair may be dropped for both rules, and drops arrive in any order.
+        drops = [part for part in parts if isinstance(part, duplicates.Drops)]
+        for drop in sorted(drops, key=lambda drop: drop.rule):
+            fates.give(drop.rule, np.isin(keys[spill.PLACES], drop.places))
         yield pvalue.TaggedOutput("fates", (key, refs, fates))
         if self._config.source == "text":
             connected = self._linked.load(linked)
@@ -197,7 +198,9 @@ class Choose(beam.DoFn):
         if self._config.source == "synthetic":
             limit, share = len(block), None
         order = splits.candidates(block.source_keys, block.pair_keys, limit, share)
-        yield pvalue.TaggedOutput("tests", (f"{task}/{IN_DOMAIN}", block.take(order)))
+        tests = block.take(order)
+        tests = dataclasses.replace(tests, origins=both_origins(tests.origins))
+        yield pvalue.TaggedOutput("tests", (f"{task}/{IN_DOMAIN}", tests))
         if self._config.source == "synthetic":
             left = np.ones(len(block), bool)
             left[order] = False
@@ -228,7 +231,7 @@ class Separate(beam.DoFn):
     def process(
         self,
         element: tuple[str, Sequence[spill.Ref], Fates],
-        marks: Sequence[Marks],
+        marks: Sequence[splits.Marks],
         linked: Sequence[spill.Ref],
     ) -> Iterator[pvalue.TaggedOutput]:
         key, refs, fates = element
@@ -240,6 +243,11 @@ class Separate(beam.DoFn):
         fates.give(TESTED, tested)
         ends = columns[spill.SOURCE_KEYS], columns[spill.TARGET_KEYS]
         fates.give("overlaps_test", splits.leaking(*ends, guard, connected))
+        if (similarity := self._config.duplicates.similarity) is not None:
+            signatures = np.concatenate([one.signatures for one in marks])
+            tests = Resemblance.of(signatures, similarity, self._config.seed)
+            alike = tests.shown_by(packed, np.flatnonzero(fates.open))
+            fates.give("resembles_test", alike)
         if self._config.test_share is not None:
             below = splits.below(ends[0], self._config.test_share)
             fates.give("held_out", below)
@@ -286,11 +294,28 @@ def in_file_order(key: str, blocks: Iterable[Block]) -> tuple[str, Block]:
     return key, block.take(np.argsort(block.places, kind="stable"))
 
 
-def marks_of(element: tuple[str, Block], seed: int) -> Marks:
-    """The keys of both sides of a test set, every reference of them, and the places
-    of its pairs."""
+def both_origins(found: Sequence[str]) -> list[str]:
+    """The origin of each held-out sentence, where it tells some from others.
+
+    Example:
+      >>> both_origins(["source", "", "target"]), both_origins(["source", "source"])
+      (['source', 'mixed', 'target'], ['', ''])
+
+    A set of one origin is reported whole, as it is where no origin is known, so that
+    ``in_domain`` names the same thing for every task.
+    """
+    known = [origin or MIXED for origin in found]
+    return known if len(set(known)) > 1 else [""] * len(known)
+
+
+def marks_of(element: tuple[str, Block], config: Config) -> splits.Marks:
+    """What a test set is known by: both sides, every reference, and its places."""
     _, tests = element
     known = [details for details in tests.details if details]
     further = [text for details in known for text in details.get("references", ())[1:]]
-    keys = tests.source_keys, tests.target_keys, sentence_keys(further, seed)
-    return np.concatenate(keys), tests.places
+    keys = tests.source_keys, tests.target_keys, sentence_keys(further, config.seed)
+    texts: list[str] = []
+    if config.duplicates.similarity is not None:
+        texts = comparable([*tests.sources, *tests.targets, *further])
+    signatures = near.signatures(texts, config.seed)
+    return splits.Marks(np.concatenate(keys), tests.places, signatures)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullLocator
 
+from components.ingest.layout import LENGTH_ENDS
 from components.report.appearance import MUTED, TASK_COLOURS, WIDTH
 from components.report.drawing import Drawing
 
@@ -37,7 +39,10 @@ def draw_data_card(card: Mapping[str, Any]) -> Drawing:
     )
     if not tasks:
         return words.missing("This run has no data card of its text.")
-    rules = sorted({rule for task in tasks.values() for rule in task["rejected"]})
+    rules = sorted(
+        {rule for task in tasks.values() for rule in task["rejected"]},
+        key=lambda rule: (-sum(_percent(t, rule) for t in tasks.values()), rule),
+    )
     height = max(2.6, _ROW * len(rules) * len(tasks) + 0.9)
     figure = Figure(figsize=(WIDTH, height), layout="constrained")
     left, right = figure.subplots(1, 2)
@@ -45,10 +50,10 @@ def draw_data_card(card: Mapping[str, Any]) -> Drawing:
         for side, style in (("source", "--"), ("target", "-")):
             _lengths(left, task["splits"]["train"][side]["lengths"], colour, style)
         left.plot([], [], color=colour, label=name)
-    left.set_xscale("log")
+    _count_in_doublings(left)
     left.set_ylim(bottom=0)
     left.set_xlabel("characters of a sentence")
-    left.set_ylabel("share of the sentences")
+    left.set_ylabel("share of the sentences, per doubling")
     left.legend()
     _rejected(right, tasks, rules)
     return words.drawn(figure)
@@ -59,11 +64,21 @@ def _lengths(axes: Axes, lengths: Mapping[str, int], colour: str, style: str) ->
     total = sum(lengths.values())
     if not total:
         return
-    ends = [int(end) for end in lengths]
-    further = [*ends[1:], ends[-1] * 3 // 2 + 1]
-    middles = [math.sqrt(a * max(a + 1, b)) for a, b in zip(ends, further, strict=True)]
-    shares = [count / total for count in lengths.values()]
-    axes.plot(middles, shares, color=colour, linestyle=style)
+    starts = [int(start) for start in lengths]
+    # Intervals without a sentence are not in the card.
+    counts = dict.fromkeys([e for e in LENGTH_ENDS if starts[0] <= e <= starts[-1]], 0)
+    counts |= {int(start): count for start, count in lengths.items()}
+    after = [end for end in LENGTH_ENDS if end > starts[-1]][:1] or [2 * starts[-1]]
+    edges = np.array([*counts, *after])
+    shares = np.array([*counts.values()]) / total / np.diff(np.log2(edges))
+    axes.stairs(shares, edges, color=colour, linestyle=style, lw=1.5)
+
+
+def _count_in_doublings(axes: Axes) -> None:
+    """A scale of lengths: 1, 2, 4, 8, ... as they are, not as powers of ten."""
+    axes.set_xscale("log", base=2)
+    axes.xaxis.set_major_formatter(lambda length, _: f"{length:g}")
+    axes.xaxis.set_minor_locator(NullLocator())
 
 
 def _rejected(axes: Axes, tasks: Mapping[str, Any], rules: Sequence[str]) -> None:
@@ -73,13 +88,21 @@ def _rejected(axes: Axes, tasks: Mapping[str, Any], rules: Sequence[str]) -> Non
         return
     thick = 0.8 / len(tasks)
     for k, (task, colour) in enumerate(zip(tasks.values(), TASK_COLOURS, strict=False)):
-        shares = [100 * task["rejected"].get(r, 0) / task["read"] for r in rules]
+        shares = [_percent(task, rule) for rule in rules]
         places = [row + (k - (len(tasks) - 1) / 2) * thick for row in range(len(rules))]
-        axes.barh(places, shares, thick, color=colour)
+        bars = axes.barh(places, shares, thick, color=colour)
+        told = [f"{share:.2g}" if share else "" for share in shares]
+        axes.bar_label(bars, told, padding=3, fontsize="x-small", color=MUTED)
+    axes.margins(x=0.1)
     axes.set_yticks(range(len(rules)), [rule.replace("_", " ") for rule in rules])
     axes.invert_yaxis()
     axes.set_xlabel("rejected, % of the pairs read")
     axes.grid(axis="y", visible=False)
+
+
+def _percent(task: Mapping[str, Any], rule: str) -> float:
+    """Share of the pairs read that the rule rejected, in percent."""
+    return 100 * task["rejected"].get(rule, 0) / max(1, task["read"])
 
 
 def _scripts(tasks: Mapping[str, Any]) -> str:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections import Counter
 
 import pytest
 
 from components import ingest
-from components.ingest.card import LENGTH_ENDS
+from components.ingest import data_card, fates
 from components.ingest.data_card import quantile
+from components.ingest.layout import LENGTH_ENDS
+from components.ingest.rules import Rules
 from components.report.data_card import draw_data_card
 from components.text_shards import read_shard, split_shards
 from tests.components.parallel_text import (
@@ -80,7 +83,8 @@ def test_the_card_for_people_tells_every_task_and_rule(made):
     for task, described in card["tasks"].items():
         assert f"| {task} | {described['read']:,} | {described['train']:,} |" in text
         for rule in described["rejected"]:
-            assert f"### {task}: {rule}" in text
+            assert f"### {task}: rejected as {rule}\n" in text
+            assert f"\n| {rule} | " in text
     widths = {line.count(" | ") for line in text.splitlines() if line[:3] == "| e"}
     assert len(widths) >= 2
 
@@ -105,3 +109,30 @@ def test_the_figure_draws_every_task_and_rule(made):
     assert round(share, 6) in widths
     assert "100 % latin" in drawing.caption
     assert draw_data_card({}).figure is None
+
+
+def test_the_card_says_what_every_rule_rejects():
+    names = {field.name for field in dataclasses.fields(Rules)}
+    names |= {*fates._NAMES} - {"", fates.TESTED}
+    assert names <= set(data_card.MEANINGS)
+
+
+@pytest.mark.parametrize(
+    ("share", "shown"),
+    [
+        (1, "100 %"),
+        (0.1249, "12 %"),
+        (0.0368, "3.7 %"),
+        (0.00188, "0.19 %"),
+        (1e-6, "< 0.01 %"),
+    ],
+)
+def test_shares_have_the_digits_that_count(share, shown):
+    assert data_card._percent(share) == shown
+
+
+@pytest.mark.parametrize(
+    ("start", "shown"), [(1, "1"), (3, "3"), (4, "4-5"), (16, "16-23"), (24, "24-31")]
+)
+def test_lengths_are_shown_as_the_intervals_they_are_counted_in(start, shown):
+    assert data_card._interval(start) == shown

@@ -145,7 +145,8 @@ def a_guard(tests: list[str], pairs: list[tuple[str, str]], largest: int):
     block = a_block(pairs)
     ends = block.source_keys, block.target_keys
     linked = connect(*(keys.copy() for keys in ends))
-    marks = [(sentence_keys(tests, 5), np.zeros(0, np.uint64))]
+    none = np.zeros(0, np.uint64), np.zeros((0, 64), np.uint32)
+    marks = [splits.Marks(sentence_keys(tests, 5), *none)]
     guard = splits.collect(marks, linked, largest)
     return splits.leaking(*ends, guard, linked).tolist()
 

@@ -8,10 +8,19 @@ from pathlib import Path
 import pytest
 
 from components import ingest
-from components.ingest.config import TextTask
+from components.ingest import near
+from components.ingest.config import TextTask, TextTestSet
 from components.ingest.deduplication import Duplicates
+from components.ingest.keys import comparable
+from components.ingest.resemblance import Resemblance
 from components.ingest.rules import Rules
-from tests.components.parallel_text import a_config, pairs_of, sides, write
+from tests.components.parallel_text import (
+    a_config,
+    dead_letters,
+    pairs_of,
+    sides,
+    write,
+)
 
 
 @pytest.mark.parametrize("leak", ["sentence", "component"])
@@ -127,3 +136,79 @@ def test_sentences_of_several_tasks_are_compared_on_either_side(tmp_path):
         rejected = [counts[task]["rejected"].get("equivalent", 0) for task in tasks]
         assert sum(rejected) == gone
         assert not across or min(rejected) > 0
+
+
+def sentences(rng: random.Random, count: int) -> list[str]:
+    """Sentences of twelve words, no two alike."""
+    words = [f"{rng.choice('bdfgklmn')}{rng.choice('aeiou')}{i:03}" for i in range(400)]
+    return [" ".join(rng.choices(words, k=12)) for _ in range(count)]
+
+
+@pytest.mark.parametrize("similarity", [None, 0.65])
+def test_nothing_like_a_test_sentence_is_trained_on(tmp_path, similarity):
+    """Of a named test set, its second reference included, and of the held-out one of
+    another task, whichever side of the pair is like it."""
+    rng = random.Random(31)
+    apart, tests = sentences(rng, 160), sentences(rng, 24)
+    news, second, de = tests[:8], tests[8:16], tests[16:]
+    pairs = [(s, f"x{s[::-1]}") for s in apart[:80]]
+    like = [(f"{s} ok", f"eins {i}") for i, s in enumerate(news)]
+    like += [(f"zwei {i}", f"so {s}") for i, s in enumerate(second)]
+    like += [(f"Drei {i}", f"{s.upper()} ja!") for i, s in enumerate(de)]
+    other = [(s, f"y{s[::-1]}") for s in apart[80:]]
+    for name, rows in (("de", pairs + like), ("fr", other)):
+        rng.shuffle(rows)
+        for side in (0, 1):
+            write(tmp_path / f"{name}.{side}", [row[side] for row in rows])
+    for name, lines in (("n.0", news), ("n.1", de), ("n.2", second)):
+        write(tmp_path / name, lines)
+    test = TextTestSet("n.0", "n.1", references=("n.2",))
+    text = {
+        "en-de": TextTask("de.0", "de.1"),
+        "en-fr": TextTask("fr.0", "fr.1", test_sets={"news": test}),
+    }
+    config = a_config(
+        text=text,
+        rules=Rules(misaligned=None, numbers=None, length_ratio=None, repeated=None),
+        duplicates=Duplicates(similarity=similarity),
+        test_sentences=5,
+    )
+    tasks, output = tuple(text), tmp_path / "ingest"
+    counts = ingest.run(config, base=tmp_path, tasks=tasks, output=output).counts
+    rejected = [
+        (letter["source"], letter["target"])
+        for letter in dead_letters(output, "en-de")
+        if letter["rule"] == "resembles_test"
+    ]
+    # Those that were held out themselves are no training pairs.
+    held_out = pairs_of(output, "en-de", "in_domain")
+    expected = {*like} - {*held_out} if similarity else set()
+    assert {*rejected} == expected
+    assert not similarity or len(expected) > 18
+    assert counts["en-de"]["rejected"].get("resembles_test", 0) == len(expected)
+    assert counts["en-fr"]["train"] == 75
+
+
+def test_what_resembles_is_what_a_comparison_of_all_with_all_finds():
+    rng = random.Random(4)
+    tests = sentences(rng, 40)
+    texts = []
+    for text in (*tests, *sentences(rng, 20)):
+        words = text.split()
+        for changed in range(0, 9, 2):
+            texts.append(
+                " ".join(sentences(rng, 1)[0].split()[:changed] + words[changed:])
+            )
+    signatures = near.signatures(comparable(tests), 7)
+    found = Resemblance.of(signatures, 0.7, 7).similar(texts)
+    mine = near.sketches(near.signatures(comparable(texts), 7))
+    theirs = near.sketches(signatures)
+    best = [near.similarities(mine[:, i], theirs).max() for i in range(len(texts))]
+    wanted = [value >= 0.7 for value in best]
+    assert 40 < sum(wanted) < 160
+    # Locality-sensitive hashing may miss what only just counts, and makes nothing up.
+    missed = [
+        value for value, w, f in zip(best, wanted, found, strict=True) if w and not f
+    ]
+    assert not any(f and not w for f, w in zip(found, wanted, strict=True))
+    assert len(missed) <= 2 and all(value < 0.8 for value in missed)

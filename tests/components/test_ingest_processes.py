@@ -15,6 +15,7 @@ import pytest
 from components import ingest
 from components.ingest.config import TextTask
 from components.ingest.deduplication import Duplicates
+from components.manifest import load
 from tests.components.parallel_text import TASKS, a_config, all_bytes, write
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -38,6 +39,8 @@ def made(tmp_path_factory) -> Path:
         sources = [
             " ".join(rng.choices(words, k=rng.randint(2, 5))) for _ in range(LINES)
         ]
+        # The same but for case: equivalent, and near-duplicates too.
+        sources += [source.upper() for source in sources[: LINES // 20]]
         targets = [" ".join(reversed(source.split())) for source in sources]
         write(base / f"{task}.1", sources)
         write(base / f"{task}.2", targets)
@@ -45,12 +48,14 @@ def made(tmp_path_factory) -> Path:
     return base
 
 
-def test_worker_processes_change_nothing(made, tmp_path):
+def test_worker_processes_change_nothing_and_say_nothing(made, tmp_path, capfd):
     options = ("--direct_running_mode=multi_processing", "--direct_num_workers=2")
     output = tmp_path / "ingest"
     ingest.run(config(beam_options=options), base=made, tasks=TASKS, output=output)
     assert all_bytes(output) == all_bytes(made / "ingest")
-    assert all_bytes(output)
+    rejected = load(output).counts[TASKS[0]]["rejected"]
+    assert rejected["equivalent"] >= LINES // 20
+    assert "INFO" not in capfd.readouterr().err
 
 
 def test_killed_in_the_middle_and_run_again_gives_the_same_bytes(made, tmp_path):

@@ -71,7 +71,9 @@ def _builder(entry: TextInput) -> Any:
         else:
             builder = tfds.builder(name, data_dir=options.folder)
     except (tfds.core.DatasetNotFoundError, FileNotFoundError, ValueError) as error:
-        reason = " ".join(str(error).split())[:300]
+        # The library then lists all it knows, which are hundreds.
+        reason, _, _ = " ".join(str(error).split()).partition(" Available datasets")
+        reason = reason[:300]
         raise UserError(f"{entry.name}: no such dataset: {reason}") from error
     if not (is_prepared(Path(str(builder.data_path))) or builder.is_prepared()):
         if not options.download:

@@ -1,0 +1,25 @@
+"""Beam's local runner, with the project's own command for worker processes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from apache_beam.portability.python_urns import SUBPROCESS_SDK
+from apache_beam.runners.portability.fn_api_runner import FnApiRunner
+
+from components import beam_worker
+
+_BEAMS_OWN = b"apache_beam.runners.worker.sdk_worker_main"
+
+
+class LocalRunner(FnApiRunner):
+    """The FnApiRunner, whose worker processes are those of `components.beam_worker`."""
+
+    def run_via_runner_api(self, pipeline_proto: Any, options: Any) -> Any:
+        """Runs a pipeline; called by Beam with the pipeline and its options."""
+        own = beam_worker.__name__.encode()
+        for environment in pipeline_proto.components.environments.values():
+            if environment.urn == SUBPROCESS_SDK:
+                command = environment.payload.replace(_BEAMS_OWN, own)
+                environment.payload = command
+        return super().run_via_runner_api(pipeline_proto, options)
