@@ -42,6 +42,18 @@ def write_shard(path, columns):
     path.write_bytes(b"".join(records.frame(records.examples(columns))))
 
 
+def split_counts(rows, files):
+    """What ``index.json`` says of a split."""
+    return {
+        "rows": len(rows["examples"]),
+        "examples": int(rows["examples"].sum()),
+        "target_tokens": int((rows["target_segments"] > 0).sum()),
+        "dropped_too_long": 0,
+        "nats": None,
+        "files": files,
+    }
+
+
 def write_tokens(folder, *, train_rows=(60, 40), shards=2):
     """Writes and seals an artifact; returns the training rows of each task."""
     rng = np.random.default_rng(0)
@@ -59,13 +71,9 @@ def write_tokens(folder, *, train_rows=(60, 40), shards=2):
         test_file = f"{task}/in_domain.tfrecord"
         sentence_ids = {"sentence_ids": list(numbers)}
         write_shard(folder / test_file, columns_of(test) | sentence_ids)
-        counts = {"dropped_too_long": 0, "nats": None}
-        splits = {
-            "in_domain": counts | {"rows": 7, "examples": 14, "files": [test_file]}
-        }
+        splits = {"in_domain": split_counts(test, [test_file])}
         if count:
-            train = {"rows": count, "examples": 2 * count, "files": files}
-            splits["train"] = counts | train
+            splits["train"] = split_counts(rows, files)
         tasks[task] = {"tag": None, "splits": splits}
         written.append(rows)
     index = {
