@@ -6,7 +6,7 @@ export TF_CPP_MIN_LOG_LEVEL ?= 2
 # laws_all runs the other benchmarks of the laws; data_against_datasets and
 # decoding_candidates want packages that are not ours.
 BENCHMARKS := laws_all data_speed training_step training_sweep evaluation_speed \
-  decoding_speed selection
+  decoding_speed translation_memory selection
 
 .PHONY: help install quickstart test check format bench
 

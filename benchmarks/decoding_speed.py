@@ -73,7 +73,7 @@ def ours(threads: int, batch: int) -> Callable:
 
 def prepared(threads: int, names: Sequence[str]) -> dict[str, Callable]:
     """The other decoders that are installed; says which are not."""
-    from benchmarks import decoding_candidates
+    import decoding_candidates
 
     found = {}
     for name in names:

@@ -1,15 +1,19 @@
 """Evaluation against training, in target tokens a second of the same models.
 
     python benchmarks/evaluation_speed.py [--sizes 9k,37k,167k] [--rounds 7]
+        [--batch-rows 16] [--stack 3] [--sentences 1000,10000,50000]
 
 Packed rows of random sentences with the lengths of real ones. Training is the trainer's
 own compiled step, evaluation the evaluator's whole way from packed rows to the loss of
 every sentence. Turns alternate; medians of the ratios. Bar: 2.5.
+
+Then the most memory that the process has held after test sets of so many sentences.
 """
 
 from __future__ import annotations
 
 import argparse
+import resource
 import statistics
 import time
 from collections.abc import Callable
@@ -21,6 +25,7 @@ from components.tensorflow_start import start_tensorflow
 LENGTH = 64
 VOCABULARY = 2000
 STEPS = 10
+SENTENCES_A_ROW = 3
 
 
 def packed_rows(rng: np.random.Generator, rows: int) -> dict[str, np.ndarray]:
@@ -89,6 +94,28 @@ def speed(work: Callable[[], int], seconds: float) -> float:
     return tokens / taken
 
 
+def memory(counts: list[int]) -> None:
+    """Prints the most memory held after test sets of rising numbers of sentences."""
+    from components.cross_entropy import Scorer, TestSet
+    from models.nmt.sizes import get_shape
+    from models.nmt.transformer import Transformer
+
+    model = Transformer(get_shape("37k"), VOCABULARY, stack=1)
+    model.build()
+    scorer = Scorer(model)
+    print("\nsentences  tokenised  most memory")
+    for count in counts:
+        rows = packed_rows(np.random.default_rng(0), count // SENTENCES_A_ROW)
+        numbers = sentence_numbers(rows["target_segments"])
+        scorer.score(TestSet("en-de", "in_domain", rows, numbers))
+        size = sum(field.nbytes for field in rows.values()) / 2**20
+        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        print(
+            f"{(numbers >= 0).sum():>9,}  {size:>5.0f} MiB  {most:>7.0f} MiB",
+            flush=True,
+        )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--sizes", default="9k,37k,167k,592k")
@@ -96,6 +123,7 @@ def main() -> None:
     parser.add_argument("--stack", type=int, default=3)
     parser.add_argument("--batch-rows", type=int, default=16)
     parser.add_argument("--seconds", type=float, default=0.5)
+    parser.add_argument("--sentences", default="1000,10000,50000")
     options = parser.parse_args()
     start_tensorflow()
     print("size     training  evaluation  ratio (bar: 2.5)")
@@ -109,6 +137,7 @@ def main() -> None:
         ratio = statistics.median(two / one for one, two in found)
         one, two = (statistics.median(column) for column in zip(*found, strict=True))
         print(f"{size:<6} {one:>10,.0f}  {two:>10,.0f}  {ratio:.2f}", flush=True)
+    memory([int(count) for count in options.sentences.split(",") if count])
 
 
 if __name__ == "__main__":

@@ -94,8 +94,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Preempted as stop:
         print(f"polyscale: {stop}", file=sys.stderr)
         return preemption.EXIT_STATUS
-    except KeyboardInterrupt:
-        print("polyscale: stopped; the same command continues here", file=sys.stderr)
+    except KeyboardInterrupt as stop:
+        said = str(stop) or "stopped; the same command continues here"
+        print(f"polyscale: {said}", file=sys.stderr)
         return 1
     except BrokenPipeError:
         # The reader of our output has gone (`| head`): nothing is left to say, and

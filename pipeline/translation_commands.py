@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
+from components.preemption import Preempted
 from models.errors import FieldError, UserError
 from pipeline.command_parser import add_command, positive_count, positive_number
 
@@ -173,10 +174,14 @@ def _handle_translate(arguments: argparse.Namespace) -> None:
     lines = groups(sys.stdin.buffer, arguments.window)
     report = _Progress()
     number = 0
-    for found in translate_lines(translator, lines, tally, report):
-        _write(sys.stdout.buffer, found, number, arguments)
-        number += len(found)
-    report.end()
+    try:
+        for found in translate_lines(translator, lines, tally, report):
+            _write(sys.stdout.buffer, found, number, arguments)
+            number += len(found)
+    except (KeyboardInterrupt, Preempted) as stop:
+        raise type(stop)(f"stopped; lines translated: {tally.lines}") from None
+    finally:
+        report.end()
     _say_what_was_odd(translator, tally)
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import io
 import random
 import re
+import signal
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +18,7 @@ from models.nmt.search_options import SearchOptions
 from pipeline import cli
 from tests.components.evaluate.small_sweep import TRIALS, WORDS
 
+ROOT = Path(__file__).resolve().parents[3]
 FIRST, SECOND = (trial.id for trial in TRIALS)
 
 
@@ -128,3 +132,42 @@ def test_no_model_there(streams, tmp_path, sweep, capsys):
     assert "not a finished trial; expected a folder" in capsys.readouterr().err
     assert streams.run(["--checkpoint", str(sweep), "--to", "de"], b"")[0] == 2
     assert "name one of its 2 trials" in capsys.readouterr().err
+
+
+def begun(sweep) -> subprocess.Popen:
+    """The command as a process that has translated one line and waits for more."""
+    command = [sys.executable, "-m", "pipeline", "translate", *checkpoint(sweep)]
+    process = subprocess.Popen(
+        [*command, "--to", "de"], cwd=ROOT,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    process.stdin.write(b"old bird\n")
+    process.stdin.flush()
+    assert process.stdout.readline().strip()
+    return process
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("told", [signal.SIGINT, signal.SIGTERM])
+def test_stopped_while_it_waits_for_a_line(sweep, told):
+    """Nothing but a line says so, though a thread waits for standard input."""
+    process = begun(sweep)
+    process.send_signal(told)
+    status = process.wait(timeout=60)
+    assert status == {signal.SIGINT: 1, signal.SIGTERM: 75}[told]
+    said = process.stderr.read().decode()
+    assert said == "polyscale: stopped; lines translated: 1\n"
+    for stream in (process.stdin, process.stdout, process.stderr):
+        stream.close()
+
+
+@pytest.mark.slow
+def test_a_reader_that_leaves_ends_it_without_a_word(sweep):
+    process = begun(sweep)
+    process.stdout.close()
+    process.stdin.write(b"small house\n")
+    process.stdin.flush()
+    assert process.wait(timeout=60) == 1
+    assert process.stderr.read() == b""
+    process.stdin.close()
+    process.stderr.close()
