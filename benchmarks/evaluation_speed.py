@@ -137,7 +137,8 @@ def main() -> None:
         ratio = statistics.median(two / one for one, two in found)
         one, two = (statistics.median(column) for column in zip(*found, strict=True))
         print(f"{size:<6} {one:>10,.0f}  {two:>10,.0f}  {ratio:.2f}", flush=True)
-    memory([int(count) for count in options.sentences.split(",") if count])
+    if options.sentences:
+        memory([int(count) for count in options.sentences.split(",")])
 
 
 if __name__ == "__main__":

@@ -30,6 +30,18 @@ def test_equal_to_float64(scale):
     np.testing.assert_allclose(found, other, rtol=2e-6, atol=2e-6 * scale**2)
 
 
+@pytest.mark.parametrize("most", [3, 64])
+def test_blocks_of_rows_that_do_not_fit_evenly(monkeypatch, most):
+    monkeypatch.setattr(scoring, "_BLOCK", 7)
+    monkeypatch.setattr(scoring, "_MOST_BLOCKS", most)
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=(2, 5, 9, D)).astype("float32")
+    kernel = rng.normal(size=(2, D, VOCABULARY)).astype("float32")
+    targets = rng.integers(0, VOCABULARY, (2, 5, 9))
+    found = np.asarray(scoring.cross_entropy(x, kernel, targets))
+    np.testing.assert_allclose(found, reference(x, kernel, targets), rtol=2e-6)
+
+
 def test_a_bound_far_from_the_truth_is_not_trusted():
     """All logits lie far below the product of the norms."""
     x = np.full((1, 1, 3, D), 9.0, "float32")
