@@ -1,31 +1,38 @@
 """How well select ranks, and what training gains from it, on text with known noise.
 
-    python benchmarks/selection.py [--tasks en-de,en-fr] [--train en-de] [--models]
+    python benchmarks/selection.py [--tasks en-de,en-fr] [--train en-de] [--models ...]
 
 Three tenths of each text are defects of known kinds: fuzzy translations, copies,
-targets of other pairs, machine output. The score sees no label. Then two small models
-are trained for one task, on the half with the best scores and on a random half, and
-tested on clean text. Needs the folder of parallel text (--data).
+targets of other pairs, machine output. The score sees no label. Then small models of
+one size are trained for one task, for equally many steps: on a random half, on the
+halves with the best scores, on everything, and on everything with less and less of it
+(online selection); all are tested on clean text. Needs the folder of parallel text
+(--data). With the defaults less than 8 minutes on 2 cores, a third of them models.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import dataclasses
 import datetime
 import os
 import platform
 import subprocess
 import tempfile
+import time
 from pathlib import Path
 
 import numpy as np
 
 from components import manifest, select, tokenize, train
 from components.ingest.config import TextTask
-from components.manifest import Manifest
 from components.select.config import Contrastive
+from components.select.contrastive import contrast
+from components.select.scoring_models import Maker
+from components.select.step import Contrasts
 from components.text_shards import TRAIN, read_shard, shard_bytes, split_shards
+from components.train.config import Anneal
 from components.trial import Trial
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -33,6 +40,7 @@ DATA = ROOT.parent / "shared" / "data"
 BARS = {"misaligned": 0.90, "copied": 0.90, "fuzzy": 0.75}
 SHARDS = 4
 NOISE = 0.3
+ALONE = 8000  # pairs on which the contrastive score is asked alone
 Pair = tuple[str, str]
 ROWS = tokenize.Config(vocabulary_size=4000, source_length=96, target_length=96)
 
@@ -42,11 +50,14 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--tasks", default="en-de,en-fr,en-zh")
     parser.add_argument("--train", default="en-de", help="task to train on; or none")
+    parser.add_argument("--models", default="en-de", help="contrastive scores of these")
     parser.add_argument("--pairs", type=int, default=20_000, help="of each text")
-    parser.add_argument("--models", action="store_true", help="contrastive score too")
-    parser.add_argument("--size", default="74k")
-    parser.add_argument("--steps", type=int, default=1500)
+    parser.add_argument("--trusted", type=int, default=4500, help="pairs of it")
+    parser.add_argument("--steps", type=int, default=2000, help="of the noisy model")
+    parser.add_argument("--size", default="74k", help="of the models that are trained")
+    parser.add_argument("--train-steps", type=int, default=1500, help="of those")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--folder", type=Path, help="where to keep what is made")
     arguments = parser.parse_args()
     print(
         f"{datetime.date.today()}, {platform.machine()}, {os.cpu_count()} cores, "
@@ -55,15 +66,18 @@ def main() -> None:
     if not arguments.data.is_dir():
         print(f"{arguments.data}: not there; nothing to measure")
         return
-    with tempfile.TemporaryDirectory() as folder:
+    started = time.monotonic()
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = arguments.folder or Path(temporary)
         for task in arguments.tasks.split(","):
-            measure(arguments, task, Path(folder) / task)
+            measure(arguments, task, folder / task)
+    print(f"\n{time.monotonic() - started:.0f} s in all")
 
 
 def measure(arguments: argparse.Namespace, task: str, folder: Path) -> None:
     """Ranks the text of one task; trains on it where that is asked for."""
     rng = np.random.default_rng(arguments.seed)
-    rows = noisy_text(arguments.data, task, arguments.pairs, rng)
+    rows, rest = noisy_text(arguments.data, task, arguments.pairs, rng)
     tests = parallel(arguments.data / "techdocs" / task, "test", task)
     write_ingest(folder / "ingest", task, [row[:2] for row in rows], tests)
     kinds = np.array([kind for *_, kind in rows])
@@ -71,93 +85,136 @@ def measure(arguments: argparse.Namespace, task: str, folder: Path) -> None:
         f"\n{task}: " + ", ".join(f"{(kinds == k).sum()} {k}" for k in sorted({*kinds}))
     )
     configs = {"cheap": select.Config(seed=arguments.seed)}
-    if arguments.models:
-        trusted = {task: TextTask(*_paths(arguments.data, task, "dev"))}
-        contrastive = Contrastive(
-            trusted=trusted,
-            size=arguments.size,
-            steps=arguments.steps,
-            tuning_steps=max(10, arguments.steps // 10),
+    if task in arguments.models.split(","):
+        known = parallel(arguments.data / "techdocs" / task, "dev", task)
+        trusted = write_lines(folder, task, [*known, *rest][: arguments.trusted])
+        contrastive = Contrastive(trusted={task: trusted}, steps=arguments.steps)
+        configs["combined"] = select.Config(
+            contrastive=contrastive, seed=arguments.seed
         )
-        configs["contrastive"] = select.Config(contrastive=contrastive)
     for name, config in configs.items():
-        output = folder / name
-        made = select.run(
+        started = time.monotonic()
+        select.run(
             config,
             ingest=folder / "ingest",
             tasks=(task,),
-            output=output,
+            output=folder / name,
             tokenize=ROWS,
         )
-        show_ranking(name, made, scores_of(output / task), kinds)
+        print(f"  select with the {name} score: {time.monotonic() - started:.0f} s")
+    scores = {name: scores_of(folder / name / task) for name in configs}
+    scores["random"] = np.random.default_rng(arguments.seed).random(len(rows))
+    show_ranking(scores, kinds)
+    if "combined" in configs:
+        some = rows[:ALONE]
+        alone = contrastive_scores(configs["combined"], task, folder, some)
+        print(f"  without the cheap score, on {len(some)} pairs")
+        show_ranking(alone, kinds[:ALONE])
     if task == arguments.train:
-        show_losses(arguments, task, folder, list(configs), rows, tests)
+        show_losses(arguments, task, folder, rows, tests)
 
 
-def show_ranking(
-    name: str, made: Manifest, scores: np.ndarray, kinds: np.ndarray
-) -> None:
-    """One line for each kind of noise."""
-    print(f"  {name} score, {made.seconds:.0f} s")
-    for kind in sorted({*kinds} - {"clean", "edited"}):
-        # Machine output is compared with what people made of the same output.
-        good = "edited" if kind == "machine" else "clean"
-        found = auc(scores[kinds == good], scores[kinds == kind])
-        bar = f" (bar: {BARS[kind]:.2f})" if kind in BARS else ""
-        against = " against its post-edits" if kind == "machine" else ""
-        print(f"    AUC {kind}{against} {found:.3f}{bar}")
-    half = scores >= np.median(scores)
-    left = 1 - np.isin(kinds[half], ("clean", "edited")).mean()
-    print(f"    noise {NOISE:.0%} before, {left:.1%} in the better half")
+def contrastive_scores(
+    config: select.Config, task: str, folder: Path, rows: list[tuple[str, str, str]]
+) -> dict[str, np.ndarray]:
+    """The contrastive score without the cheap one, against each of its models."""
+    alone = dataclasses.replace(config.contrastive, features=False)
+    config = dataclasses.replace(config, contrastive=alone)
+    maker = Maker(config, ROWS, (task,), Path(), folder / ".combined-models")
+    scorer = Contrasts(maker, maker.folder / "models").scorer(task, ())
+    parts = [
+        scorer.nats(*map(list, zip(*(row[:2] for row in part), strict=True)))
+        for part in (rows[i : i + 4096] for i in range(0, len(rows), 4096))
+    ]
+    nats = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    return {
+        "contrastive (Wang et al.)": contrast(nats, "noisy"),
+        "contrastive (corrupted)": contrast(nats, "corrupted"),
+        "contrastive (both)": contrast(nats, "both"),
+    }
+
+
+def show_ranking(scores: dict[str, np.ndarray], kinds: np.ndarray) -> None:
+    """One line for each score, with the bars below."""
+    bad = sorted({*kinds} - {"clean", "edited"})
+    print("  AUC" + " " * 23 + "".join(f"{kind:>12}" for kind in (*bad, "noise left")))
+    for name, own in scores.items():
+        cells = []
+        for kind in bad:
+            # Machine output is compared with what people made of the same output.
+            good = "edited" if kind == "machine" else "clean"
+            cells.append(f"{auc(own[kinds == good], own[kinds == kind]):>12.3f}")
+        half = own >= np.median(own)
+        left = 1 - np.isin(kinds[half], ("clean", "edited")).mean()
+        print(f"  {name:<26}" + "".join(cells) + f"{left:>12.1%}")
+    bars = [f">= {BARS[kind]:.2f}" if kind in BARS else "" for kind in bad]
+    bars.append(f"< {NOISE:.0%}")
+    print(f"  {'bar':<26}" + "".join(f"{bar:>12}" for bar in bars))
 
 
 def show_losses(
     arguments: argparse.Namespace,
     task: str,
     folder: Path,
-    selected: list[str],
     rows: list[tuple[str, str, str]],
     tests: list[Pair],
 ) -> None:
-    """Test losses of models trained on halves of the text."""
+    """Test losses of models trained on parts of the text."""
     rng = np.random.default_rng(arguments.seed + 1)
     half = np.sort(rng.permutation(len(rows))[: len(rows) // 2])
     write_ingest(folder / "random", task, [rows[i][:2] for i in half], tests)
-    write_ingest(folder / "all", task, [row[:2] for row in rows], tests)
-    tokenize.run(
-        ROWS, ingest=folder / "all", tasks=(task,), output=folder / "tokens-all"
+    select.run(
+        select.Config(keep=1.0, online=True, seed=arguments.seed),
+        ingest=folder / "ingest",
+        tasks=(task,),
+        output=folder / "online",
     )
+    tokens = folder / "tokens"
+    tokenize.run(ROWS, ingest=folder / "ingest", tasks=(task,), output=tokens)
     # One vocabulary for all, or the losses could not be compared.
-    own = tokenize.Config(
-        **{**vars(ROWS), "model": f"{folder}/tokens-all/vocabulary.model"}
-    )
+    own = dataclasses.replace(ROWS, model=f"{tokens}/vocabulary.model")
     print(
-        f"  models of {arguments.size} after {arguments.steps} steps, one vocabulary, "
-        f"{len(tests)} clean test pairs"
+        f"  models of {arguments.size} after {arguments.train_steps} steps, one "
+        f"vocabulary, {len(tests)} clean test pairs"
     )
-    losses = {}
-    for name in ("random", *selected):
-        tokens = folder / f"tokens-{name}"
-        tokenize.run(own, ingest=folder / name, tasks=(task,), output=tokens)
-        losses[name] = test_loss(arguments, task, tokens, folder / f"train-{name}")
-        gain = losses["random"] - losses[name]
-        told = (
-            "" if name == "random" else f", {gain:+.3f} better than random (bar: > 0)"
-        )
-        print(f"    {name} half: {losses[name]:.3f} nats a token{told}", flush=True)
+    cases = {
+        "random half": ("random", None),
+        "cheap half": ("cheap", None),
+        "combined half": ("combined", None),
+        "all": ("ingest", None),
+        "all, annealed to 50 %": ("online", Anneal(0.5, 0.5)),
+        "all, annealed to 30 %": ("online", Anneal(0.3, 0.5)),
+    }
+    losses: dict[str, float] = {}
+    for name, (text, anneal) in cases.items():
+        if not (folder / text).is_dir():
+            continue
+        tokens = folder / f"tokens-{text}"
+        tokenize.run(own, ingest=folder / text, tasks=(task,), output=tokens)
+        output = folder / f"train-{len(losses)}"
+        losses[name] = test_loss(arguments, task, tokens, output, anneal)
+        gain = losses["random half"] - losses[name]
+        told = "" if name == "random half" else f", {gain:+.3f} better than random"
+        bar = " (bar: > 0)" if name in ("cheap half", "combined half") else ""
+        print(f"    {name}: {losses[name]:.3f} nats a token{told}{bar}", flush=True)
 
 
 def test_loss(
-    arguments: argparse.Namespace, task: str, tokens: Path, output: Path
+    arguments: argparse.Namespace,
+    task: str,
+    tokens: Path,
+    output: Path,
+    anneal: Anneal | None,
 ) -> float:
     """Trains one small model; its loss on the clean test set."""
     config = train.Config(
         sizes=(arguments.size,),
         mixtures=(1.0,),
         seeds=(arguments.seed,),
-        steps=arguments.steps,
-        batch_tokens=2048,
-        warmup_steps=min(300, arguments.steps),
+        steps=arguments.train_steps,
+        batch_tokens=512,
+        warmup_steps=min(300, arguments.train_steps),
+        anneal=anneal,
     )
     trial = Trial("selection", arguments.size, ((task, 1.0),), arguments.seed)
     train.run(config, trials=(trial,), tokens=tokens, output=output)
@@ -168,8 +225,9 @@ def test_loss(
 
 def noisy_text(
     data: Path, task: str, count: int, rng: np.random.Generator
-) -> list[tuple[str, str, str]]:
-    """Source, target and kind of ``count`` pairs, three tenths of them noise."""
+) -> tuple[list[tuple[str, str, str]], list[Pair]]:
+    """Source, target and kind of ``count`` pairs, three tenths of them noise; and
+    clean pairs that are not among them."""
     clean = parallel(data / "techdocs" / task, TRAIN, task)
     clean = [clean[i] for i in rng.permutation(len(clean))]
     noise = round(NOISE * count)
@@ -191,7 +249,7 @@ def noisy_text(
     found["misaligned"] = [(s, t) for (s, _), t in zip(others, shifted, strict=True)]
     found |= {"clean": clean[:taken], "edited": edited[: noise // 8]}
     rows = [(*pair, kind) for kind, pairs in found.items() for pair in pairs]
-    return [rows[i] for i in rng.permutation(len(rows))]
+    return [rows[i] for i in rng.permutation(len(rows))], clean[taken + left :]
 
 
 def machine_output(folder: Path) -> tuple[list[Pair], list[Pair]]:
@@ -226,7 +284,9 @@ def lines(path: Path) -> list[str]:
 
 def write_ingest(folder: Path, task: str, rows: list[Pair], tests: list[Pair]) -> None:
     """An artifact as ``ingest`` leaves it, without its rules: all noise is in it."""
-    (folder / task).mkdir(parents=True)
+    if (folder / "manifest.json").is_file():
+        return
+    (folder / task).mkdir(parents=True, exist_ok=True)
     for index in range(SHARDS):
         name = f"{TRAIN}-{index:05d}-of-{SHARDS:05d}.jsonl.gz"
         _write(
@@ -241,6 +301,14 @@ def write_ingest(folder: Path, task: str, rows: list[Pair], tests: list[Pair]) -
     manifest.seal(
         folder, verb="ingest", config=described, inputs={}, counts=counts, seconds=1.0
     )
+
+
+def write_lines(folder: Path, task: str, pairs: list[Pair]) -> TextTask:
+    """Trusted text as line-aligned files."""
+    paths = [folder / f"trusted.{language}" for language in task.split("-")]
+    for path, side in zip(paths, zip(*pairs, strict=True), strict=True):
+        path.write_text("".join(f"{text}\n" for text in side), encoding="utf-8")
+    return TextTask(*map(str, paths))
 
 
 def _write(path: Path, chosen: np.ndarray, pairs: list[Pair]) -> None:
@@ -263,12 +331,6 @@ def auc(good: np.ndarray, bad: np.ndarray) -> float:
     below = np.searchsorted(bad, good, side="left")
     not_above = np.searchsorted(bad, good, side="right")
     return float((below + not_above).mean() / 2 / len(bad))
-
-
-def _paths(data: Path, task: str, name: str) -> tuple[str, str]:
-    folder = (data / "techdocs" / task).resolve()
-    source, target = (str(_find(folder, f"{name}.{side}")) for side in task.split("-"))
-    return source, target
 
 
 def _find(folder: Path, stem: str) -> Path:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from typing import Literal
 
 from components import beam_runner
 from components.ingest.corpus import TextTask
+from components.select.layout import CORRUPTED, IN_DOMAIN, NOISY, TRUSTED
 from models.errors import FieldError
 
 
@@ -17,16 +19,24 @@ class Contrastive:
 
     One model of all tasks is trained on everything that ``ingest`` accepted, with
     the vocabulary and rows of the section ``tokenize``; then once more for a while on
-    the trusted text, and, from the same beginning, on text of the domain.
+    the trusted text, and, from the same beginning, on text of the domain. Pairs with a
+    sentence of a test set are left out of either.
 
     Attributes:
       trusted: Task -> a small set of pairs that are surely translations, in any form
         of ``ingest.text``; for the noise score. Its test sets are not read.
       in_domain: Task -> text of the domain that matters, for the domain score. With
         both, the two scores are added up.
+      against: Which model the noise score compares that of trusted text with: the
+        ``noisy`` one, as Wang et al. do; one that is fine-tuned as long on the trusted
+        text ``corrupted``; or the mean of ``both``.
+      features: Whether the cheap score is added, each in units of its spread.
       size: Name of the model's size (``polyscale plan`` lists them).
       steps: Training steps on the text to select from.
-      tuning_steps: Training steps on the trusted text, and on that of the domain.
+      tuning_steps: Training steps on the trusted text, and on that of the domain, at
+        most.
+      tuning_epochs: How often these steps may go through the smallest of those texts:
+        little text is soon known by heart.
       batch_tokens: Target positions in a batch.
       learning_rate: Peak rate, as of ``train``.
       tuning_rate: The rate of fine-tuning.
@@ -35,12 +45,15 @@ class Contrastive:
 
     trusted: Mapping[str, TextTask] = dataclasses.field(default_factory=dict)
     in_domain: Mapping[str, TextTask] = dataclasses.field(default_factory=dict)
-    size: str = "74k"
+    against: Literal["noisy", "corrupted", "both"] = "both"
+    features: bool = True
+    size: str = "167k"
     steps: int = 4000
-    tuning_steps: int = 400
-    batch_tokens: int = 2048
+    tuning_steps: int = 1000
+    tuning_epochs: int = 5
+    batch_tokens: int = 512
     learning_rate: float = 0.1
-    tuning_rate: float = 0.02
+    tuning_rate: float = 0.05
     warmup_steps: int = 300
 
     def __post_init__(self) -> None:
@@ -50,7 +63,8 @@ class Contrastive:
                 "missing; expected task: {source: ..., target: ...} for every task, "
                 "or in_domain",
             )
-        for name in ("steps", "tuning_steps", "batch_tokens", "warmup_steps"):
+        positive = "steps", "tuning_steps", "tuning_epochs", "batch_tokens"
+        for name in (*positive, "warmup_steps"):
             if getattr(self, name) < 1:
                 raise FieldError(name, f"{getattr(self, name)} must be at least 1")
         for name in ("learning_rate", "tuning_rate"):
@@ -65,8 +79,14 @@ class Contrastive:
     @property
     def better_text(self) -> dict[str, Mapping[str, TextTask]]:
         """Name -> text of each fine-tuning that is asked for."""
-        both = {"trusted": self.trusted, "in_domain": self.in_domain}
+        both = {TRUSTED: self.trusted, IN_DOMAIN: self.in_domain}
         return {name: text for name, text in both.items() if text}
+
+    @property
+    def tuned(self) -> tuple[str, ...]:
+        """What the models are fine-tuned on, in the order of their stack."""
+        corrupted = [CORRUPTED] if self.trusted and self.against != NOISY else []
+        return (*self.better_text, *corrupted)
 
 
 @dataclasses.dataclass(frozen=True)

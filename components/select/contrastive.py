@@ -4,20 +4,32 @@ Wang et al. (2018), equation 4: the noise score of a pair is the log-likelihood 
 target, per token, under the model fine-tuned on trusted text less that under the
 noisy model. With text of a domain in place of trusted text it is a domain score, as
 Moore and Lewis (2010) with translation models. Higher is better here.
+
+The noisy model knows good pairs as well as bad ones, and a small one is fine-tuned to
+the words of the trusted text before anything else. A model fine-tuned on the same text
+corrupted has learned the same words and that targets need not fit: against that one,
+what is left of the difference is whether they do.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from components import checkpoints
-from components.select.layout import MODELS
+from components.select.layout import (
+    BOTH,
+    CORRUPTED,
+    IN_DOMAIN,
+    MODELS,
+    NOISY,
+    TRUSTED,
+)
 from components.tensorflow_start import start_tensorflow
 from components.test_sets import FIELDS, LONGEST, LongPair, TestSet
 from components.tokenize import packing, shards
@@ -38,6 +50,8 @@ class Contrast:
       tag: Its tag in the vocabulary, or None.
       models: Folder with `MODELS`, which every worker can read.
       key: Key of that artifact: a worker keeps its models while it is the same.
+      texts: What the models of the stack after the first were fine-tuned on.
+      against: See `components.select.config.Contrastive`.
       vocabulary: The serialised vocabulary.
       rows: Lengths of the rows.
     """
@@ -46,14 +60,22 @@ class Contrast:
     tag: str | None
     models: Path
     key: str
+    texts: tuple[str, ...]
+    against: str
     vocabulary: bytes
     rows: Rows
 
     def scores(self, sources: Sequence[str], targets: Sequence[str]) -> np.ndarray:
-        """Sum over the fine-tuned models of nats per token saved, float32 [n]."""
+        """Noise score and domain score, as far as asked for, float32 [n]."""
+        return contrast(self.nats(sources, targets), self.against)
+
+    def nats(
+        self, sources: Sequence[str], targets: Sequence[str]
+    ) -> dict[str, np.ndarray]:
+        """Name of each model -> nats per target token of each pair, float64 [n]."""
         found = _scorer(self.models, self.key).score(self._packed(sources, targets))
-        saved = found.nats[:1] - found.nats[1:]  # [fine-tuned models, n]
-        return (saved.sum(axis=0) / found.tokens).astype(np.float32)
+        rows = found.nats / found.tokens
+        return dict(zip((NOISY, *self.texts), rows, strict=True))
 
     def _packed(self, sources: Sequence[str], targets: Sequence[str]) -> TestSet:
         """The pairs as a test set: packed rows, and what fits in none."""
@@ -67,8 +89,6 @@ class Contrast:
             target_length=self.rows.target_length,
             window=self.rows.packing_window,
         )
-        # The scorer wants a row, if an empty one.
-        plan = dataclasses.replace(plan, row_count=max(1, plan.row_count))
         long = [
             LongPair(int(i), _sentence(source, i), _sentence(target, i))
             for i in np.flatnonzero(plan.rows < 0)
@@ -76,6 +96,33 @@ class Contrast:
         columns = shards.rows(source, target, plan, self.rows)
         fields = {name: columns[name] for name in FIELDS}
         return TestSet(self.task, "train", fields, _numbers(plan), tuple(long))
+
+
+def contrast(nats: Mapping[str, np.ndarray], against: str) -> np.ndarray:
+    """What better text saves.
+
+    Example:
+      >>> nats = {"noisy": np.array([3.0]), "corrupted": np.array([4.0]),
+      ...         "trusted": np.array([2.5]), "in_domain": np.array([2.75])}
+      >>> contrast(nats, "noisy"), contrast(nats, "corrupted"), contrast(nats, "both")
+      ... # doctest: +NORMALIZE_WHITESPACE
+      (array([0.75], dtype=float32), array([1.75], dtype=float32),
+       array([1.25], dtype=float32))
+
+    Args:
+      nats: Name of each model -> nats per token of each pair, [n].
+      against: Which model the one of trusted text is compared with, or ``both``.
+
+    Returns:
+      float32 [n], the sum of the noise score and the domain score.
+    """
+    saved = np.zeros_like(nats[NOISY])
+    if TRUSTED in nats:
+        worse = (NOISY, CORRUPTED) if against == BOTH else (against,)
+        saved += np.mean([nats[name] for name in worse], axis=0) - nats[TRUSTED]
+    if IN_DOMAIN in nats:
+        saved += nats[NOISY] - nats[IN_DOMAIN]
+    return saved.astype(np.float32)
 
 
 @functools.lru_cache(maxsize=1)

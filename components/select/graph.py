@@ -19,18 +19,12 @@ from apache_beam import pvalue
 from apache_beam.io.filesystems import FileSystems
 
 from components.select import ranking, sorting
+from components.select.combined import Scores
 from components.select.config import Config
 from components.select.sorting import Job, Key, Ranked
 from components.text_shards import TRAIN, read_shard
 
 _BATCH = 4096
-
-
-class Scores(Protocol):
-    """What scores the pairs of one task."""
-
-    def scores(self, sources: Sequence[str], targets: Sequence[str]) -> np.ndarray:
-        """One score a pair, higher is better, float32 [n]."""
 
 
 class Trains(Protocol):

@@ -8,16 +8,21 @@ another share of the same text trains nothing again.
 from __future__ import annotations
 
 import dataclasses
+import json
 import logging
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from components import ingest, manifest, tokenize, train
+from components.ingest.config import TextTestSet
+from components.ingest.corpus import Columns
+from components.select import worse_text
 from components.select.config import Config, Contrastive
-from components.select.layout import MODELS
+from components.select.layout import CORRUPTED, IN_DOMAIN, MODELS, TRUSTED
 from components.tensorflow_start import start_tensorflow
-from components.text_shards import TRAIN
+from components.text_shards import TRAIN, read_shard, split_shards, splits
 from components.tokenize.reader import load_index
 from components.train.layout import WEIGHTS, load_record
 from components.trial import Trial
@@ -26,6 +31,10 @@ from models.errors import UserError
 log = logging.getLogger(__name__)
 
 _COHORT = "select"
+# Sentences of better text that ``ingest`` holds out and nobody needs: the fewest, but
+# not one alone, which may be longer than a row of ``tokenize``.
+_HELD_OUT = 3
+_COLUMNS = Columns("source", "target")
 _CALL = 10  # steps of a call of the trainer's program
 
 
@@ -57,19 +66,49 @@ class Maker:
         """The text to select from, tokenised; with the vocabulary of the models."""
         return self.folder / "tokenize"
 
-    def read_better_text(self) -> dict[str, Path]:
-        """Name -> clean text of each fine-tuning: artifacts of ``ingest``."""
+    def read_better_text(self, ingested: Path) -> dict[str, Path]:
+        """Name -> clean text of each fine-tuning: artifacts of ``ingest``.
+
+        Args:
+          ingested: The text to select from, whose test sets none of them may show.
+        """
         found = {}
+        tests = {task: self._test_sets(ingested, task) for task in self.tasks}
         for name, text in self.options.better_text.items():
             config = ingest.Config(
                 source="text",
-                text={task: _without_tests(text[task]) for task in self.tasks},
-                test_sentences=1,  # it holds out some; the fewest
+                text={
+                    task: dataclasses.replace(text[task], test_sets=tests[task])
+                    for task in self.tasks
+                },
+                test_sentences=_HELD_OUT,
                 leak="sentence",
                 beam_options=self.config.beam_options,
             )
             found[name] = self.folder / name
-            ingest.run(config, base=self.base, tasks=self.tasks, output=found[name])
+            made = ingest.run(
+                config, base=self.base, tasks=self.tasks, output=found[name]
+            )
+            _tell_leaks(name, found[name], made.counts)
+        return found
+
+    def _test_sets(self, ingested: Path, task: str) -> dict[str, TextTestSet]:
+        """The test sets of an artifact of ``ingest`` as test sets of another, which
+        then keeps their sentences out of its text."""
+        found = {}
+        folder = self.folder / "tests" / task
+        folder.mkdir(parents=True, exist_ok=True)
+        for split in splits(ingested / task):
+            if split != TRAIN:
+                (path,) = split_shards(ingested / task, split)
+                copy = folder / f"{split}.jsonl"
+                lines = (
+                    json.dumps(r, ensure_ascii=False) for r in _all_references(path)
+                )
+                manifest.write_atomically(copy, "".join(f"{line}\n" for line in lines))
+                # Relative, so that a run that is moved is the same run.
+                files = os.path.relpath(copy.absolute(), self.base.absolute())
+                found[f"of_{split}"] = TextTestSet(files=files, columns=_COLUMNS)
         return found
 
     def make(self, ingested: Path) -> Path:
@@ -80,7 +119,7 @@ class Maker:
 
         Returns:
           The folder with `MODELS`, one checkpoint of a stack of models: of the noisy
-          text first, then one for each name of `Contrastive.better_text`.
+          text first, then one for each name of `Contrastive.tuned`.
         """
         tokens = self.tokens
         self._tokenize(self.tokenize, ingested, tokens, self.base)
@@ -89,7 +128,10 @@ class Maker:
         from components.tokenize.vocabulary import FILE_NAME  # loads SentencePiece
 
         own = dataclasses.replace(self.tokenize, model=FILE_NAME)
-        for name in self.options.better_text:
+        for name in self.options.tuned:
+            if name == CORRUPTED:
+                source, output = self.folder / TRUSTED, self.folder / CORRUPTED
+                worse_text.write(source, self.tasks, self.config.seed, output)
             better[name] = self.folder / f"tokenize-{name}"
             self._tokenize(own, self.folder / name, better[name], tokens)
         output = self.folder / "models"
@@ -145,7 +187,7 @@ class Maker:
         start_tensorflow()
         from components.select import tuning
 
-        config = self._training(self.options.tuning_steps, self.options.tuning_rate)
+        config = self._training(self._tuning_steps(better), self.options.tuning_rate)
         start = noisy / WEIGHTS
         texts = [
             tuning.BetterText(tokens, _shares(load_index(tokens), self.tasks))
@@ -157,18 +199,42 @@ class Maker:
         tuning.write(directory / MODELS, stack, start)
         return {"models": len(stack), "steps": config.steps}
 
+    def _tuning_steps(self, better: Mapping[str, Path]) -> int:
+        rows = []
+        for tokens in better.values():
+            tasks = load_index(tokens)["tasks"]
+            rows.append(sum(tasks[t]["splits"][TRAIN]["rows"] for t in self.tasks))
+        batch = max(1, self.options.batch_tokens // self.tokenize.target_length)
+        passes = -(-self.options.tuning_epochs * min(rows) // batch)
+        return min(self.options.tuning_steps, passes)
+
     def _described(self) -> dict[str, Any]:
         """What the models depend on beside their text."""
         described = manifest.plain(self.options)
-        return {
-            name: value
-            for name, value in described.items()
-            if name not in ("trusted", "in_domain")
-        }
+        texts = (TRUSTED, IN_DOMAIN)  # those are inputs
+        scoring = ("against", "features")  # and what these change is no model
+        known = {n: v for n, v in described.items() if n not in (*texts, *scoring)}
+        return {**known, "tuned": list(self.options.tuned)}
 
 
-def _without_tests(text: Any) -> Any:
-    return dataclasses.replace(text, test_sets={})
+def _all_references(path: Path) -> Iterator[dict[str, str]]:
+    """The pairs of a shard of a test set, each with one of its references."""
+    for record in read_shard(path):
+        for target in record.get("references") or [record["target"]]:
+            yield {"source": record["source"], "target": target}
+
+
+def _tell_leaks(name: str, folder: Path, counts: Mapping[str, Any]) -> None:
+    for task, row in counts.items():
+        if leaking := row["rejected"].get("overlaps_test", 0):
+            log.warning(
+                "select: %d pairs of the %s text of %s share a sentence with a test "
+                "set and are left out; they are in %s",
+                leaking,
+                name,
+                task,
+                folder / "dead_letters",
+            )
 
 
 def _shares(

@@ -22,10 +22,12 @@ from models.errors import UserError
 
 if TYPE_CHECKING:
     from components.select.baseline import Baseline
+    from components.select.combined import Combined
     from components.select.contrastive import Contrast
 
 log = logging.getLogger(__name__)
 _LEAST_PAIRS = 100
+_MEASURED = 2000  # pairs by which the spread of a score is known well enough
 
 
 def run(
@@ -44,7 +46,7 @@ def run(
     if config.contrastive is not None:
         folder = output.with_name(f".{output.name}-models")
         maker = Maker(config, tokenize, tasks, base, folder)
-        inputs |= maker.read_better_text()
+        inputs |= maker.read_better_text(ingest)
         described["tokenize"] = {**manifest.plain(tokenize), "beam_options": []}
 
     def make(directory: Path) -> Mapping[str, Any]:
@@ -118,7 +120,7 @@ class Features:
 
 @dataclasses.dataclass(frozen=True)
 class Contrasts:
-    """Hands out the contrastive score of each task.
+    """Hands out the contrastive score of each task, with the cheap one if asked for.
 
     Attributes:
       maker: Made the models.
@@ -128,16 +130,24 @@ class Contrasts:
     maker: Maker
     models: Path
 
-    def scorer(self, task: str, shards: Sequence[Path]) -> Contrast:
+    def scorer(self, task: str, shards: Sequence[Path]) -> Contrast | Combined:
         """See `graph.Trains`; the models have seen all shards of all tasks."""
+        from components.select.combined import combine
         from components.select.contrastive import Contrast
         from components.tokenize.vocabulary import FILE_NAME, target_tags
 
         vocabulary = (self.maker.tokens / FILE_NAME).read_bytes()
         tag = target_tags(self.maker.tasks)[task]
         key = manifest.load(self.models).key
-        rows = self.maker.tokenize
-        return Contrast(task, tag, self.models, key, vocabulary, rows)
+        options, rows = self.maker.options, self.maker.tokenize
+        texts = options.tuned, options.against
+        contrast = Contrast(task, tag, self.models, key, *texts, vocabulary, rows)
+        if not options.features:
+            return contrast
+        config = self.maker.config
+        cheap = Features(config).scorer(task, shards)
+        pairs = sample(shards, _MEASURED, config.seed)
+        return combine((contrast, cheap), *map(list, zip(*pairs, strict=True)))
 
 
 def _shards(directory: Path) -> list[Path]:

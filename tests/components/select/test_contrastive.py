@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -10,10 +13,13 @@ import pytest
 from components import select, tokenize
 from components.ingest.config import TextTask
 from components.manifest import load
+from components.select import worse_text
+from components.select.combined import combine
 from components.select.config import Contrastive
 from components.select.contrastive import Contrast
 from components.select.layout import MODELS
-from components.text_shards import read_shard, split_shards
+from components.select.scoring_models import Maker
+from components.text_shards import read_shard, shard_bytes, split_shards
 from components.tokenize.reader import load_index
 from components.tokenize.vocabulary import Vocabulary
 from components.train.layout import WEIGHTS
@@ -32,7 +38,9 @@ def options(**changed) -> Contrastive:
         "size": "2k",
         "steps": 60,
         "tuning_steps": 40,
+        "tuning_epochs": 50,
         "tuning_rate": 0.1,
+        "features": False,
         "warmup_steps": 10,
         "batch_tokens": 800,
     }
@@ -93,16 +101,16 @@ def test_a_score_is_what_fine_tuning_saves_for_a_token(made):
 
     folder = made / ".select-models"
     stack, _ = checkpoints.load(folder / "models" / MODELS)
-    single = [{name: array[i] for name, array in stack.items()} for i in range(3)]
+    single = [{name: array[i] for name, array in stack.items()} for i in range(4)]
     vocabulary = Vocabulary.load(folder / "tokenize")
     records, scores = scored(made, "en-zh")
     for number in (0, 37, COUNT - 1):
         pair = records[number]
         source, _ = vocabulary.encode([pair["source"]], "<2zh>")
         target, _ = vocabulary.encode([pair["target"]])
-        before, *after = (nats(one, [*source], [*target]) for one in single)
-        expected = sum(before - one for one in after) / len(target)
-        assert scores[number] == pytest.approx(expected, abs=2e-4)
+        noisy, trusted, domain, worse = (nats(m, [*source], [*target]) for m in single)
+        expected = (noisy + worse) / 2 - trusted + noisy - domain
+        assert scores[number] == pytest.approx(expected / len(target), abs=2e-4)
     assert np.std(scores) > 0.01
 
 
@@ -117,7 +125,7 @@ def test_the_models_are_the_trainers_and_what_came_of_them(made):
     assert record["size"] == "2k"
     for name, arrays in stack.items():
         assert (arrays[0] == noisy[name]).all()
-    for one, other in ((0, 1), (0, 2), (1, 2)):
+    for one, other in itertools.combinations(range(4), 2):
         moved = [np.abs(a[one] - a[other]).max() for a in stack.values()]
         assert min(moved) > 0
 
@@ -148,7 +156,9 @@ def test_pairs_that_fit_in_no_row_are_scored_too(made):
     index = load_index(folder / "tokenize")
     vocabulary = Vocabulary.load(folder / "tokenize").serialised
     tag = index["tasks"]["en-de"]["tag"]
-    contrast = Contrast("en-de", tag, folder / "models", "key", vocabulary, ROWS)
+    texts = ("trusted", "in_domain", "corrupted"), "both"
+    models = folder / "models"
+    contrast = Contrast("en-de", tag, models, "key", *texts, vocabulary, ROWS)
     rows = [row for row in pairs("en-de", 30, seed=9) if row[2] == "clean"]
     sources, targets = [row[0] for row in rows], [row[1] for row in rows]
     alone = contrast.scores(sources, targets)
@@ -160,6 +170,116 @@ def test_pairs_that_fit_in_no_row_are_scored_too(made):
     assert np.isfinite(endless).all()
 
 
+@pytest.mark.slow
+def test_little_text_is_gone_through_a_few_times_only(made, tmp_path):
+    """And with the cheap score the text is ranked by both."""
+    folder = tmp_path / "select"
+    shutil.copytree(made / ".select-models", tmp_path / ".select-models")
+    changed = options(tuning_epochs=2, in_domain={}, against="noisy", features=True)
+    run(made, folder, changed)
+    tokens = tmp_path / ".select-models" / "tokenize-trusted"
+    tasks = load_index(tokens)["tasks"].values()
+    rows = sum(task["splits"]["train"]["rows"] for task in tasks)
+    steps = load(tmp_path / ".select-models" / "models").counts["steps"]
+    assert 2 * rows / 20 <= steps < 2 * rows / 20 + 11  # 20 rows a batch, whole tens
+    kinds = {(s, t): k for s, t, k in pairs("en-de", COUNT)}
+    records, _ = scored(made, "en-de")
+    paths = sorted((folder / "en-de").glob("scores-*.npy"))
+    scores = np.concatenate([np.load(path)["score"] for path in paths])
+    labels = np.array([kinds[r["source"], r["target"]] for r in records])
+    clean = scores[labels == "clean"]
+    for kind in ("misaligned", "copied"):
+        assert (clean[:, None] > scores[labels == kind][None, :]).mean() > 0.8
+
+
+def test_better_text_holds_no_test_sentence(tmp_path, caplog):
+    """On neither side, of no task, and no further reference of one."""
+    write_ingest(tmp_path / "ingest", 200)
+    tests = {}
+    for task in TASKS:
+        (shard,) = split_shards(tmp_path / "ingest" / task, "in_domain")
+        tests[task] = list(read_shard(shard))
+        tests[task][3]["references"] = ["first of it", "Second reference of it"]
+        shard.write_bytes(shard_bytes(tests[task]))
+    sides = [(r["source"][:-1], r["target"][:-1]) for r in tests["en-de"]]
+    other = tests["en-zh"][0]["source"]
+    leaks = {
+        (f"{sides[0][0].upper()}.", f"{sides[0][1]} ba."),
+        (f"{sides[1][0]} di.", f"{sides[1][1]}!"),
+        (f"{sides[2][1]}.", f"{sides[2][0]} zi."),  # on the other side
+        ("Second references of it!", "second reference of it!"),
+        (other, " ".join(reversed(other[:-1].split())) + "."),
+    }
+    for task in TASKS:
+        own = [(s, t) for s, t, kind in pairs(task, 60, seed=7) if kind == "clean"]
+        rows = own + (sorted(leaks) if task == "en-de" else [])
+        for side, name in enumerate(("en", "xx")):
+            lines = [f"{row[side]}\n" for row in rows]
+            (tmp_path / f"{task}.{name}").write_text("".join(lines), encoding="utf-8")
+    config = select.Config(contrastive=options(in_domain={}))
+    maker = Maker(config, ROWS, TASKS, tmp_path, tmp_path / "models")
+    found = maker.read_better_text(tmp_path / "ingest")
+    assert list(found) == ["trusted"]
+
+    def texts_of(folder: Path, name: str) -> list[tuple[dict, tuple[str, str]]]:
+        records = [r for path in split_shards(folder, name) for r in read_shard(path)]
+        return [(record, (record["source"], record["target"])) for record in records]
+
+    kept = {pair for _, pair in texts_of(found["trusted"] / "en-de", "train")}
+    letters = texts_of(found["trusted"] / "dead_letters", "en-de")
+    assert len(kept) > 30
+    assert {p for r, p in letters if r["rule"] == "overlaps_test"} == leaks
+    assert "5 pairs of the trusted text of en-de share a sentence" in caplog.text
+
+
+def test_trusted_text_of_a_few_pairs_is_too_little(tmp_path):
+    trusted = write_ingest(tmp_path / "trusted", count=12)
+    with pytest.raises(UserError, match=r"trusted\.en-de: 12 pairs are left of it"):
+        worse_text.write(trusted, TASKS, 0, tmp_path / "worse")
+    assert not (tmp_path / "worse").exists()
+
+
+def test_worse_text_is_the_trusted_text_misaligned_copied_and_rewritten(tmp_path):
+    trusted = write_ingest(tmp_path / "trusted", count=90)
+    worse_text.write(trusted, TASKS, 0, tmp_path / "worse")
+    worse_text.write(trusted, TASKS, 1, tmp_path / "other")
+    for task in TASKS:
+        good = {(source, target) for source, target, _ in pairs(task, 90)}
+        (shard,) = split_shards(tmp_path / "worse" / task, "train")
+        bad = [(r["source"], r["target"]) for r in read_shard(shard)]
+        assert 3 * 90 <= len(bad) <= 4 * 90
+        assert sum(source == target for source, target in bad) >= 90
+        clean = {row[:2] for row in pairs(task, 90) if row[2] == "clean"}
+        assert sum(pair in clean for pair in bad) < 10
+        assert {t for _, t in bad} & {t for _, t in good}
+        (other,) = split_shards(tmp_path / "other" / task, "train")
+        assert other.read_bytes() != shard.read_bytes()
+
+
+@dataclasses.dataclass(frozen=True)
+class Column:
+    """Scores that are known beforehand."""
+
+    values: dict[str, float]
+
+    def scores(self, sources, targets):
+        return np.array([self.values[source] for source in sources], np.float32)
+
+
+def test_scores_are_added_in_units_of_their_spread():
+    rng = np.random.default_rng(9)
+    names = [f"s{i}" for i in range(500)]
+    small, large = rng.normal(3, 0.01, 500), rng.normal(-40, 90, 500)
+    small[17] = 1e6  # one value far out does not silence the others
+    parts = [Column(dict(zip(names, own, strict=True))) for own in (small, large)]
+    found = combine(parts, names, names).scores(names[100:], names[100:])
+    assert found.dtype == np.float32
+    for own in (small, large):
+        assert np.corrcoef(found, own[100:])[0, 1] == pytest.approx(0.7, abs=0.06)
+    same = combine([Column(dict.fromkeys(names, 2.0))], names, names)
+    assert not same.scores(names, names).any()
+
+
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
@@ -167,6 +287,7 @@ def test_pairs_that_fit_in_no_row_are_scored_too(made):
         ({"steps": 0}, "steps: 0 must be at least 1"),
         ({"warmup_steps": 61}, "warmup_steps: 61 is more than the 60 steps"),
         ({"tuning_rate": 0.0}, "tuning_rate: 0 must be positive"),
+        ({"tuning_epochs": 0}, "tuning_epochs: 0 must be at least 1"),
     ],
 )
 def test_a_wrong_option_is_refused(changed, message):
