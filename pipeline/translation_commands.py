@@ -83,8 +83,8 @@ def _add_translate(commands: argparse._SubParsersAction) -> None:
         "--seed", metavar="K", type=int, default=0, help="of the samples (default: 0)"
     )
     translate.add_argument(
-        "--batch", metavar="K", type=positive_count, default=64,
-        help="sentences that are decoded side by side (default: 64)",
+        "--batch", metavar="K", type=positive_count, default=128,
+        help="sentences that are decoded side by side (default: 128)",
     )  # fmt: skip
     translate.add_argument(
         "--window", metavar="K", type=positive_count, default=2000,

@@ -22,6 +22,7 @@ from models.errors import UserError
 from models.nmt.search_options import END_ID, PAD_ID, Hypothesis, SearchOptions
 from models.nmt.transformer import Transformer
 
+BATCH = 128  # sentences; of short ones, 64 a processor are 40 % faster than 16
 # Target places (sentences times the most tokens of each) from which on it pays to wait
 # for a program of their own, and for XLA to compile it: about 1 s and 3 s once.
 OWN_ROOM_FROM = 1 << 13
@@ -56,7 +57,7 @@ class Translator:
         model: Transformer,
         options: SearchOptions | None = None,
         *,
-        batch_sentences: int = 64,
+        batch_sentences: int = BATCH,
         window: int = 4096,
         compiled: bool | None = None,
         workers: int | None = None,

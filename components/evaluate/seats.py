@@ -22,6 +22,7 @@ from models.nmt.search_options import END_ID, PAD_ID, Hypothesis, SearchOptions
 from models.nmt.transformer import Transformer
 
 KEEPS, LEAVES = -1, -2  # in the places of `search.seat`
+_SHARE = 4  # one seat in so many changes hands at a time
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,7 +92,7 @@ class Program:
         self.room = room
         self.compiled = compiled
         # Sources are encoded so many at a time: only those that have arrived.
-        self._group = max(room.seats // 4, 1)
+        self._group = max(room.seats // _SHARE, 1)
         function = tf.function(self._run, autograph=False, jit_compile=compiled)
         self.run = function.get_concrete_function(*self._signature())
 
@@ -234,8 +235,8 @@ class Batch:
             prefixes[row, : len(sentence.prefix)] = sentence.prefix
             if options.samples:
                 uniforms[row] = draws(options, sentence.number, room.length)
-        # A quarter of the seats changes hands at a time, for a full batch of sources.
-        leaving = room.seats if everyone else max(room.seats // 4, 1)
+        # So many seats change hands at a time, for a full batch of sources.
+        leaving = room.seats if everyone else max(room.seats // _SHARE, 1)
         given = Sentences((), *map(tf.constant, (limits, prefixes, uniforms)))
         self.sentences, self.beam = self.program.run(
             self.sentences,

@@ -43,6 +43,7 @@ class TranslationModule(tf.Module):
         super().__init__()
         self.options, self.shapes = options, shapes
         self.languages = tuple(tags)
+        self.tagged = None not in tags.values()
         self.tokenizer = tensorflow_text.SentencepieceTokenizer(
             model=trained.vocabulary.serialised, out_type=tf.int32, add_eos=True
         )
@@ -110,13 +111,14 @@ class TranslationModule(tf.Module):
         with tf.control_dependencies([check]):
             tags = tf.identity(tags)
         ids = self.tokenizer.tokenize(text)
-        tag = tf.RaggedTensor.from_tensor(tags[:, None], padding=PAD_ID)
-        ids = tf.concat([tag, ids], axis=1)
         longest = self.shapes.lengths[-1]
         lengths = tf.cast(ids.row_lengths(), tf.int32)
+        dense = ids.to_tensor(PAD_ID, shape=[None, longest])
+        if self.tagged:
+            lengths += 1
+            dense = tf.concat([tags[:, None], dense[:, :-1]], axis=1)
         is_whole = lengths <= longest
         # A text that is cut keeps its end of sentence.
-        dense = ids.to_tensor(PAD_ID, shape=[None, longest])
         last = tf.where(is_whole, dense[:, -1], END_ID)
         dense = tf.concat([dense[:, :-1], last[:, None]], axis=1)
         return dense, tf.minimum(lengths, longest), is_whole

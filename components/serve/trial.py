@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
-from components.evaluate.decoding import Translator
+from components.evaluate.decoding import BATCH, Translator
 from components.evaluate.hypotheses import one_line
 from components.evaluate.trained import Trained
 from components.serve import pieces
@@ -33,7 +33,7 @@ class TrialTranslator:
         to: str,
         tag: str | None,
         longest: int,
-        batch: int = 64,
+        batch: int = BATCH,
     ):
         self.trained, self.options, self.tag = trained, options, tag
         self.longest, self.joint = longest, pieces.joint(to)
