@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from components.beam_worker import WithoutHints
 from models.errors import FieldError, UserError
 
 if TYPE_CHECKING:
@@ -27,16 +28,6 @@ _OWN_CHOICE = {"--runner", "--direct_running_mode", "--direct_num_workers"}
 _REFUSED = ("DirectRunner", "SwitchingDirectRunner")
 
 
-class WithoutHints(logging.Filter):
-    """Drops what Beam remarks although nothing is wrong: that BigQuery is not
-    installed, and that a worker on this machine has no folder of a container."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        text = str(record.msg)
-        return not any(hint in text for hint in _HINTS)
-
-
-_HINTS = "apitools not found", "No semi_persistent_directory found"
 logging.getLogger().addFilter(WithoutHints())
 
 

@@ -10,7 +10,16 @@ from __future__ import annotations
 import logging
 import sys
 
-from components.beam_runner import WithoutHints
+_HINTS = "apitools not found", "No semi_persistent_directory found"
+
+
+class WithoutHints(logging.Filter):
+    """Drops what Beam remarks although nothing is wrong: that BigQuery is not
+    installed, and that a worker on this machine has no folder of a container."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        text = str(record.msg)
+        return not any(hint in text for hint in _HINTS)
 
 
 def main() -> None:
