@@ -216,14 +216,11 @@ class Program:
         self, rows: Sequence[tf.Tensor], tokens: tf.Tensor, parts: int
     ) -> tuple[tf.Tensor, list[tf.Tensor]]:
         """The same as `_gradients`, some rows after the others: memory for those."""
-        count = rows[0].shape[1] // parts
 
         def add(
             part: tf.Tensor, losses: tf.Tensor, gradients: list[tf.Tensor]
         ) -> tuple[tf.Tensor, tf.Tensor, list[tf.Tensor]]:
-            first = part * count
-            own = [field[:, first : first + count] for field in rows]
-            own = [tf.ensure_shape(f, (f.shape[0], count, f.shape[2])) for f in own]
+            own = [_part(field, parts, part) for field in rows]
             more_losses, more = self._gradients(own, tokens, self._dropout(part))
             summed = [a + b for a, b in zip(gradients, more, strict=True)]
             return part + 1, losses + more_losses, summed
@@ -256,6 +253,23 @@ class Program:
         if replicas == 1:
             return list(batch)
         context = tf.distribute.get_replica_context()
-        rows = batch[0].shape[1] // replicas
-        first = context.replica_id_in_sync_group * rows
-        return [field[:, first : first + rows] for field in batch]
+        replica = context.replica_id_in_sync_group
+        return [_part(field, replicas, replica) for field in batch]
+
+
+def _part(field: tf.Tensor, parts: int, index: tf.Tensor | int) -> tf.Tensor:
+    """One of several equal parts of the rows, in a shape that is known beforehand.
+
+    A slice from a computed start has none, and XLA does not compile it.
+
+    Args:
+      field: ``[stack, rows, length]``.
+      parts: How many parts.
+      index: Which of them.
+
+    Returns:
+      ``[stack, rows / parts, length]``.
+    """
+    stack, rows, length = field.shape
+    split = tf.reshape(field, (stack, parts, rows // parts, length))
+    return tf.gather(split, index, axis=1)

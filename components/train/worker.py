@@ -38,6 +38,8 @@ _STORAGE = (
     errno.EPERM,
 )
 
+_LONGEST_REASON = 300
+
 
 @dataclasses.dataclass(frozen=True)
 class Assignment:
@@ -118,10 +120,17 @@ def _work(
                 return _tell(connection, "user_error", str(error))
             except BaseException as error:
                 # Python shows the traceback; the record of the trials names this.
-                _tell(connection, "error", f"raised {type(error).__name__}: {error}")
+                _tell(connection, "error", _described(error))
                 raise
             _tell(connection, "done")
             since = time.monotonic()
+
+
+def _described(error: BaseException) -> str:
+    """One line: TensorFlow's messages go on for pages."""
+    text = " ".join(str(error).split())
+    shown = text if len(text) <= _LONGEST_REASON else f"{text[:_LONGEST_REASON]} ..."
+    return f"raised {type(error).__name__}: {shown}"
 
 
 def _next_group(

@@ -78,13 +78,16 @@ def losses(process):
 
 @pytest.fixture(scope="module")
 def arranged():
-    names = ("one", "two", "parts", "xla", "half")
+    names = ("one", "two", "parts", "two_in_parts", "xla", "xla_in_parts", "half")
     process = start(
         {},
         {"strategy": "mirrored"},
         # 6 rows of 12 tokens: three parts of two rows.
         {"micro_batch_tokens": 30},
+        # 3 rows on each device: three parts.
+        {"strategy": "mirrored", "micro_batch_tokens": 15},
         {"jit": "on"},
+        {"jit": "on", "micro_batch_tokens": 30},
         {"precision": "mixed_bfloat16"},
     )
     return dict(zip(names, losses(process), strict=True))
@@ -98,10 +101,12 @@ def test_two_devices_give_the_losses_of_one(arranged):
 
 def test_a_batch_in_parts_gives_the_losses_of_the_whole(arranged):
     assert arranged["parts"] == pytest.approx(arranged["one"], rel=1e-5)
+    assert arranged["two_in_parts"] == pytest.approx(arranged["one"], rel=1e-5)
 
 
 def test_xla_compiles_the_step_and_agrees(arranged):
     assert arranged["xla"] == pytest.approx(arranged["one"], rel=1e-4)
+    assert arranged["xla_in_parts"] == pytest.approx(arranged["one"], rel=1e-4)
 
 
 def test_mixed_precision_learns_the_same(arranged):

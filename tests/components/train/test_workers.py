@@ -11,7 +11,7 @@ from components.train import workers
 from components.train.config import Config
 from components.train.group import form_groups
 from components.train.stopwatch import COMPILATION, TRAINING, Stopwatch
-from components.train.worker import Assignment
+from components.train.worker import Assignment, _described
 from components.trial import Trial
 from models.errors import UserError
 
@@ -96,6 +96,14 @@ def test_what_a_worker_raised_is_the_reason_of_the_crash(monkeypatch, caplog):
         "its worker process raised ResourceExhaustedError: no memory, 2 times"
     )
     assert "its 1 trials go on in a new one" in caplog.text
+
+
+def test_a_reason_is_one_line():
+    error = RuntimeError("Graph execution error:\n\nDetected at node " + "while/" * 500)
+    text = _described(error)
+    assert text.startswith("raised RuntimeError: Graph execution error: Detected at ")
+    assert "\n" not in text and text.endswith(" ...") and len(text) < 400
+    assert _described(ValueError("no\nmemory")) == "raised ValueError: no memory"
 
 
 def test_a_mistake_of_the_person_ends_the_sweep(monkeypatch):
