@@ -13,10 +13,11 @@ from components import strategy as strategies
 from components.cross_entropy import Scorer, SentenceLosses, TestSet
 from components.train import telemetry
 from components.train.config import Config
+from components.train.distributed_optimizer import DistributedAdafactor
 from components.train.sweep_data import micro_batches
 from models.nmt.dropout import Dropout, keep_all
 from models.nmt.dropout import dropout as make_dropout
-from models.nmt.optimizer import Adafactor, InverseSquareRoot
+from models.nmt.optimizer import InverseSquareRoot
 from models.nmt.sizes import ParameterCount, Shape
 from models.nmt.transformer import Transformer
 
@@ -29,10 +30,18 @@ class Program:
       shape: Shape of every model of the stack.
       vocabulary_size: Pieces in the vocabulary.
       seeds: Seed of each trial of the stack.
+      steps: How many are intended, by default ``config.steps``; few of them do not
+        repay compilation.
     """
 
     def __init__(
-        self, config: Config, shape: Shape, vocabulary_size: int, seeds: Sequence[int]
+        self,
+        config: Config,
+        shape: Shape,
+        vocabulary_size: int,
+        seeds: Sequence[int],
+        *,
+        steps: int | None = None,
     ):
         keras.config.set_dtype_policy(config.precision)
         self.config = config
@@ -43,7 +52,7 @@ class Program:
             self.model = Transformer(shape, vocabulary_size, stack=self.stack)
             self.model.build()
             self.model.initialise(seeds)
-            self.optimizer = Adafactor(
+            self.optimizer = DistributedAdafactor(
                 InverseSquareRoot(config.learning_rate, config.warmup_steps),
                 stacked=True,
                 momentum=config.momentum,
@@ -52,7 +61,12 @@ class Program:
             self.optimizer.build(self.model.trainable_variables)
         self.scorer = Scorer(self.model)
         jit = config.jit == "on" or (
-            config.jit == "auto" and strategies.jit_pays(config.strategy)
+            config.jit == "auto"
+            and strategies.jit_pays(
+                config.strategy,
+                steps=config.steps if steps is None else steps,
+                precision=config.precision,
+            )
         )
         # Without AutoGraph, whose translation of our sources and Keras's takes as long
         # as all the rest of the tracing: loops are written out below.

@@ -75,7 +75,11 @@ class GroupTrainer:
         self.steps = config.steps_of(group.size)
         seeds = [trial.seed for trial in group.trials]
         self.program = Program(
-            config, get_shape(group.size), data.vocabulary_size, seeds
+            config,
+            get_shape(group.size),
+            data.vocabulary_size,
+            seeds,
+            steps=self.steps,
         )
         self.rows = batch_rows(
             config, data.rows, self.program.strategy.num_replicas_in_sync

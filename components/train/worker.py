@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from components import preemption
+from components import compiled, preemption
 from components.preemption import Preempted
 from components.tensorflow_start import start_tensorflow
 from components.train.config import Config
@@ -52,6 +52,7 @@ class Assignment:
       tables: Its training rows, see `rows.build`.
       output: One folder a trial goes here.
       progress: One folder a group in progress goes here.
+      compiled: Programs that XLA compiled go here.
       threads: Threads of a worker.
     """
 
@@ -61,6 +62,7 @@ class Assignment:
     tables: Path
     output: Path
     progress: Path
+    compiled: Path
     threads: int
 
 
@@ -98,6 +100,7 @@ def _work(
     ours = logging.getLogger(__name__.partition(".")[0])
     ours.setLevel(logging.INFO)
     ours.addHandler(_ToParent(connection))
+    programs = compiled.keep_in(assignment.compiled)
     start_tensorflow()
     import tensorflow as tf
 
@@ -121,6 +124,7 @@ def _work(
             except BaseException as error:
                 # Python shows the traceback; the record of the trials names this.
                 _tell(connection, "error", _described(error))
+                compiled.forget(programs)
                 raise
             _tell(connection, "done")
             since = time.monotonic()

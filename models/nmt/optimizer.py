@@ -143,21 +143,28 @@ class Adafactor(keras.optimizers.Optimizer):
         raise NotImplementedError("all variables are updated together: call apply")
 
     def _backend_update_step(self, grads, trainable_variables, learning_rate) -> None:
-        """Keras's hook for updates that are more than one variable at a time."""
-        if len(trainable_variables) != len(self._trainable_variables):
+        """Keras's hook for updates of more than one variable at a time.
+
+        On one device; see `components.train.distributed_optimizer` for several.
+        """
+        self.update_together(grads, trainable_variables, learning_rate)
+
+    def update_together(
+        self, gradients: Sequence, variables: Sequence, learning_rate
+    ) -> None:
+        """One Adafactor update of all variables.
+
+        Args:
+          gradients: One for each variable, of its shape.
+          variables: Those that the optimizer was built on, in that order.
+          learning_rate: Relative to the root mean square of each weight.
+        """
+        if not len(gradients) == len(variables) == len(self._trainable_variables):
             raise ValueError(
-                f"{len(trainable_variables)} gradients for the "
+                f"{len(gradients)} gradients for the "
                 f"{len(self._trainable_variables)} variables of the optimizer: each "
                 "must have one"
             )
-        if keras.backend.backend() == "tensorflow":
-            from models.nmt import replicas
-
-            replicas.update(self._update, grads, trainable_variables, learning_rate)
-        else:
-            self._update(grads, trainable_variables, learning_rate)
-
-    def _update(self, gradients: Sequence, variables: Sequence, learning_rate) -> None:
         step = ops.cast(self.iterations + 1, "float32")
         rate = ops.cast(learning_rate, "float32")
         decay = 1.0 - ops.power(step, self.beta_2_decay)
