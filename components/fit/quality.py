@@ -81,14 +81,30 @@ def fit_qualities(lines: Sequence[Line]) -> tuple[list[Quality], list[str]]:
 def _both(
     key: tuple[str, str, str, str], pairs: list[tuple[float, float]]
 ) -> list[Quality]:
-    losses, values = zip(*pairs, strict=True)
-    kinds = ("power", "linear") if min(values) > 0 else ("linear",)
-    curves = {kind: fit_quality(losses, values, kind) for kind in kinds}
-    best = max(curves, key=lambda kind: curves[kind].r2)
+    curves, best = _curves(pairs)
     return [
-        Quality(*key, kind, curve, len(pairs), kind == best)
-        for kind, curve in curves.items()
+        Quality(*key, curve.kind, curve, len(pairs), curve is best) for curve in curves
     ]
+
+
+def better_curve(pairs: Sequence[tuple[float, float]]) -> Curve:
+    """The curve that explains more of a metric's values at some losses.
+
+    Args:
+      pairs: Loss and metric of each run.
+
+    Raises:
+      UserError: There are too few different losses.
+    """
+    return _curves(pairs)[1]
+
+
+def _curves(pairs: Sequence[tuple[float, float]]) -> tuple[list[Curve], Curve]:
+    """The curves of both kinds, or of the one there can be; and the better one."""
+    losses, values = zip(*pairs, strict=True) if pairs else ((), ())
+    kinds = ("power", "linear") if min(values, default=0) > 0 else ("linear",)
+    curves = [fit_quality(losses, values, kind) for kind in kinds]
+    return curves, max(curves, key=lambda curve: curve.r2)
 
 
 def _value(line: Line, name: str) -> float | None:

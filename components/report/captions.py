@@ -81,6 +81,15 @@ trial is named among the warnings. A dash is zero-shot or not trained; of severa
 seeds the largest movement is shown.
 """
 
+QUALITY = """
+Each large point is a trial at its end, colour by <i>N</i>; thin lines lead there
+through its training, where translations were made along the way. Black: the better of
+metric = c·<i>L</i><sup>−p</sup> ([N] eq. 13) and a line ([M] Fig. 8), fitted to the
+ends of each half by original language, without held-out trials. See whether a lower
+loss is a better translation, and on which half: [N] finds other curves on text that was
+first written in the source language.
+"""
+
 IRREDUCIBLE_LOSS = """
 Black bars: the true conditional entropy of the test set per target token, known
 because the source generates it. Points: the fitted <i>L</i><sub>∞</sub> with its

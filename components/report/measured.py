@@ -12,6 +12,8 @@ from components.report.record import RunRecord
 from models.laws.law import CEILINGS
 from models.laws.observations import Observations
 
+METRIC_NAMES = {"bleu": "BLEU", "chrf": "chrF", "bleurt": "BLEURT", "comet": "COMET"}
+
 
 @dataclasses.dataclass(frozen=True)
 class Point:
@@ -99,9 +101,7 @@ def metric_label(record: RunRecord) -> str:
     """The axis label of the measured value, with its unit."""
     if record.metric == "loss":
         return "test loss (nats per target token)"
-    return {"bleu": "BLEU", "chrf": "chrF", "bleurt": "BLEURT", "comet": "COMET"}[
-        record.metric
-    ]
+    return METRIC_NAMES[record.metric]
 
 
 def _points(runs: Observations, test_set: str | None, held_out: bool) -> list[Point]:

@@ -30,6 +30,7 @@ from components.report.loss_figures import (
     draw_reducible_loss,
 )
 from components.report.proof_figure import draw_proof
+from components.report.quality_figure import draw_quality
 from components.report.record import RunRecord, inputs, read
 from components.report.summary import summarise
 from models.errors import UserError
@@ -57,6 +58,7 @@ def make_report(config: Config, *, workdir: Path, output: Path) -> Manifest:
 def draw(record: RunRecord, config: Config) -> list[Drawing]:
     """Every figure, in the order of the page."""
     with rc_context(RC):
+        quality = draw_quality(record)
         card = [draw_data_card(record.card)] if record.card else []
         return [
             draw_proof(record),
@@ -68,6 +70,7 @@ def draw(record: RunRecord, config: Config) -> list[Drawing]:
             draw_frontier(record),
             draw_learning_curves(record),
             draw_convergence(record, config),
+            *([quality] if quality else []),
             draw_irreducible(record, config),
             *card,
         ]

@@ -16,6 +16,7 @@ import pytest
 from components import fit, recommend, report
 from components.fit.simulation import simulate_table
 from components.metrics_table import Row, write
+from components.report.appearance import INK
 from components.report.config import Config
 from components.report.record import read
 from components.report.step import draw
@@ -104,3 +105,55 @@ def test_what_cannot_be_reached_is_said_with_the_nearest(workdir: Path) -> None:
     assert not found.feasible and "en-zh>=70 (nearest " in found.verdict
     nearest = float(re.search(r"nearest ([\d.]+)", found.verdict)[1])
     assert nearest == pytest.approx(found.losses["en-zh"], abs=1e-3) and nearest < 70
+
+
+def quality_panels(record) -> dict[str, list]:
+    """Title of each panel of the quality figure -> the black curves in it."""
+    (drawing,) = [one for one in draw(record, Config()) if one.name == "quality"]
+    return {
+        axes.get_title(loc="left"): [
+            line for line in axes.get_lines() if line.get_color() == INK
+        ]
+        for axes in drawing.figure.axes
+    }
+
+
+def test_quality_is_drawn_against_loss(workdir: Path) -> None:
+    record = read(workdir, Config())
+    panels = quality_panels(record)
+    assert list(panels) == ["en-de   in_domain", "en-zh   in_domain"]
+    for title, (curve,) in panels.items():
+        x, y = curve.get_xdata(), curve.get_ydata()
+        # Linear, or a power that hardly bends over so few nats.
+        assert np.polyfit(x, y, 1)[0] == pytest.approx(-CHRF_PER_NAT, rel=0.1)
+        seen = [r.loss for r in record.rows if r.size != "708M" and r.p > 0]
+        mine = [loss for loss in seen if x[0] - 1e-9 <= loss <= x[-1] + 1e-9]
+        assert min(mine) == pytest.approx(x[0]) and max(mine) == pytest.approx(x[-1])
+        held_out = [
+            r.loss
+            for r in record.rows
+            if r.size == "708M" and r.p > 0 and r.task == title[:5]
+        ]
+        assert min(held_out) < x[0]
+
+
+def test_halves_by_original_language_have_curves_of_their_own(workdir: Path) -> None:
+    record = read(workdir, Config())
+    rows = []
+    for row in record.rows:
+        for origin, shift in (("mixed", 0.0), ("source", -9.0), ("target", 9.0)):
+            changed = {"test_set": "news", "origin": origin, "bleurt": None}
+            rows.append(dataclasses.replace(row, chrf=row.chrf + shift, **changed))
+    several = dataclasses.replace(record, rows=(*record.rows, *rows))
+    panels = quality_panels(several)
+    assert list(panels) == ["en-de   news", "en-zh   news"]
+    for one, other in panels.values():
+        gap = other.get_ydata() - one.get_ydata()
+        np.testing.assert_allclose(gap, 18.0, atol=0.5)
+
+
+def test_without_translations_there_is_no_quality_figure(workdir: Path) -> None:
+    record = read(workdir, Config())
+    rows = tuple(dataclasses.replace(row, chrf=None) for row in record.rows)
+    losses = dataclasses.replace(record, rows=rows)
+    assert "quality" not in [one.name for one in draw(losses, Config())]
