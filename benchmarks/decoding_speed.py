@@ -92,8 +92,9 @@ def forced_sentences() -> tuple[list[list[int]], list[int]]:
     return sources, [STEPS] * BATCH
 
 
-def mixed_sentences(count: int) -> tuple[list[list[int]], list[int]]:
-    """Random ids of real lengths, in order of source length as all decoders like it."""
+def mixed_sentences(count: int, order: str) -> tuple[list[list[int]], list[int]]:
+    """Random ids of real lengths, as they come (``file``) or in order of source length,
+    as decoders like it whose batches wait for their longest."""
     rng = np.random.default_rng(0)
     sides = [TATOEBA / f"test.{language}.txt" for language in ("en", "de")]
     if all(side.exists() for side in sides):
@@ -105,7 +106,9 @@ def mixed_sentences(count: int) -> tuple[list[list[int]], list[int]]:
         source = np.exp(rng.normal(2.2, 0.45, count))
         target = source * np.exp(rng.normal(0.1, 0.2, count))
         lengths = np.clip(np.ceil([source, target]), 2, 90).astype(int)
-    source_lengths, target_lengths = lengths[:, np.argsort(lengths[0], kind="stable")]
+    if order == "length":
+        lengths = lengths[:, np.argsort(lengths[0], kind="stable")]
+    source_lengths, target_lengths = lengths
     sources = [rng.integers(3, 4000, n).tolist() for n in source_lengths]
     return sources, target_lengths.tolist()
 
@@ -150,6 +153,7 @@ def main() -> None:
     parser.add_argument(
         "--batch", type=int, default=128, help="ours, of the mixed sentences"
     )
+    parser.add_argument("--order", choices=("length", "file"), default="length")
     parser.add_argument("--tasks", nargs="+", default=["forced", "mixed"])
     arguments = parser.parse_args()
     clock, threads = CLOCKS[arguments.clock], arguments.threads
@@ -170,11 +174,15 @@ def main() -> None:
         searches = {"ours": ours(threads, arguments.batch)}
         if "hugging_face" in others:
             searches["hugging_face"] = others["hugging_face"]
-        sources, lengths = mixed_sentences(arguments.sentences)
+        sources, lengths = mixed_sentences(arguments.sentences, arguments.order)
         rates = measure(
             searches, (sources, 4, lengths), max(arguments.rounds // 2, 1), clock
         )
-        show("mixed", f"{len(sources)} sentences of real lengths, beam 4", rates)
+        show(
+            "mixed",
+            f"{len(sources)} real lengths in order of {arguments.order}, beam 4",
+            rates,
+        )
 
 
 if __name__ == "__main__":
