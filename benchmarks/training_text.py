@@ -106,6 +106,7 @@ def run(arguments: argparse.Namespace, name: str, shape: str, tokens: Path) -> f
         "PYTHONPATH": str(ROOT),
         "TF_CPP_MIN_LOG_LEVEL": "3",
         "OMP_NUM_THREADS": str(arguments.threads),
+        "USE_TF": "0",  # Transformers would look for a Keras of its own
     }
     done = subprocess.run(
         [python, __file__, *options], env=environment, capture_output=True, text=True

@@ -14,6 +14,7 @@ from models.errors import UserError
 Name = Literal["default", "mirrored", "multi_worker", "tpu"]
 
 _STEPS_THAT_PAY = 1000
+_WIDE = 192
 
 
 @functools.cache
@@ -53,22 +54,30 @@ def _tpu_strategy() -> tf.distribute.Strategy:
         ) from None
 
 
-def jit_pays(name: Name, *, steps: int, precision: str) -> bool:
-    """Whether to compile a replica's step with XLA ourselves.
+def part_to_compile(
+    name: Name, *, steps: int, width: int, precision: str
+) -> Literal["step", "update", "nothing"]:
+    """What XLA should compile of a replica's step.
 
-    Not on a TPU, whose strategy compiles on its own; not under a mirrored or
-    multi-worker strategy, whose variables live on several devices. On one CPU a step
-    takes .7-.85 of the time, and the program 3 s more to compile, once for all groups
-    of a size (`components.compiled`): it pays from about a thousand steps on. XLA's
-    products gain nothing from bfloat16 there, those of oneDNN do.
+    Nothing on a TPU, whose strategy compiles on its own, nor under a mirrored or
+    multi-worker strategy, whose variables live on several devices. On one CPU (see
+    ``benchmarks/training_step.py``) a narrow model's step takes .7-.85 of the time, and
+    the program 3 s more to compile, once for all groups of a size
+    (`components.compiled`): it pays from about a thousand steps on. The products of
+    wide models, and all of those in bfloat16, oneDNN makes faster than XLA; there
+    only the optimizer's update is worth it, a dozen passes over the weights in one.
 
     Args:
       name: Of the strategy.
       steps: Of a trial.
+      width: The model's, d.
       precision: Keras dtype policy.
     """
     if name != "default":
-        return False
+        return "nothing"
     if tf.config.list_physical_devices("GPU"):
-        return True
-    return precision == "float32" and steps >= _STEPS_THAT_PAY
+        return "step"
+    if steps < _STEPS_THAT_PAY:
+        return "nothing"
+    narrow = precision == "float32" and width < _WIDE
+    return "step" if narrow else "update"

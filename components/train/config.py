@@ -79,7 +79,8 @@ class Config:
         of each group.
       strategy: ``default`` (one device), ``mirrored``, ``multi_worker`` or ``tpu``.
       precision: Keras dtype policy.
-      jit: Whether XLA compiles the step: ``auto`` where that is faster.
+      jit: What XLA compiles: the whole step (``on``), the optimizer's ``update``,
+        nothing (``off``), or ``auto``: what is fastest.
     """
 
     sizes: tuple[str, ...]
@@ -107,7 +108,7 @@ class Config:
     profile: bool = False
     strategy: Literal["default", "mirrored", "multi_worker", "tpu"] = "default"
     precision: Literal["float32", "mixed_bfloat16"] = "float32"
-    jit: Literal["auto", "on", "off"] = "auto"
+    jit: Literal["auto", "on", "update", "off"] = "auto"
 
     def __post_init__(self) -> None:
         try:

@@ -21,6 +21,9 @@ from models.nmt.optimizer import InverseSquareRoot
 from models.nmt.sizes import ParameterCount, Shape
 from models.nmt.transformer import Transformer
 
+# What XLA compiles, by the word in the configuration; `auto` depends.
+_COMPILED = {"on": "step", "update": "update", "off": "nothing"}
+
 
 class Program:
     """Models, optimizer and compiled step of a stack of trials.
@@ -60,19 +63,20 @@ class Program:
             )
             self.optimizer.build(self.model.trainable_variables)
         self.scorer = Scorer(self.model)
-        jit = config.jit == "on" or (
-            config.jit == "auto"
-            and strategies.jit_pays(
-                config.strategy,
-                steps=config.steps if steps is None else steps,
-                precision=config.precision,
-            )
+        compiled = _COMPILED.get(config.jit) or strategies.part_to_compile(
+            config.strategy,
+            steps=config.steps if steps is None else steps,
+            width=shape.d_model,
+            precision=config.precision,
         )
         # Without AutoGraph, whose translation of our sources and Keras's takes as long
         # as all the rest of the tracing: loops are written out below.
         self._replica_step = tf.function(
-            self._step, jit_compile=jit or None, autograph=False
+            self._step, jit_compile=compiled == "step" or None, autograph=False
         )
+        self._update = self._apply
+        if compiled == "update":
+            self._update = tf.function(self._apply, jit_compile=True, autograph=False)
         self._steps = tf.function(self._run_steps, autograph=False)
 
     @property
@@ -195,8 +199,11 @@ class Program:
             losses, gradients = self._gradients(share, tokens, self._dropout(0))
         else:
             losses, gradients = self._accumulated(share, tokens, parts)
-        self.optimizer.apply(gradients, self.model.trainable_variables)
+        self._update(gradients)
         return losses
+
+    def _apply(self, gradients: Sequence[tf.Tensor]) -> None:
+        self.optimizer.apply(gradients, self.model.trainable_variables)
 
     def _gradients(
         self, rows: Sequence[tf.Tensor], tokens: tf.Tensor, dropout: Dropout

@@ -78,7 +78,8 @@ def losses(process):
 
 @pytest.fixture(scope="module")
 def arranged():
-    names = ("one", "two", "parts", "two_in_parts", "xla", "xla_in_parts", "half")
+    names = ("one", "two", "parts", "two_in_parts")
+    names += ("xla", "xla_update", "xla_in_parts", "half")
     process = start(
         {},
         {"strategy": "mirrored"},
@@ -87,6 +88,7 @@ def arranged():
         # 3 rows on each device: three parts.
         {"strategy": "mirrored", "micro_batch_tokens": 15},
         {"jit": "on"},
+        {"jit": "update"},
         {"jit": "on", "micro_batch_tokens": 30},
         {"precision": "mixed_bfloat16"},
     )
@@ -106,6 +108,7 @@ def test_a_batch_in_parts_gives_the_losses_of_the_whole(arranged):
 
 def test_xla_compiles_the_step_and_agrees(arranged):
     assert arranged["xla"] == pytest.approx(arranged["one"], rel=1e-4)
+    assert arranged["xla_update"] == pytest.approx(arranged["one"], rel=1e-4)
     assert arranged["xla_in_parts"] == pytest.approx(arranged["one"], rel=1e-4)
 
 
