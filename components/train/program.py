@@ -9,6 +9,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from components import compiled
 from components import strategy as strategies
 from components.cross_entropy import Scorer, SentenceLosses, TestSet
 from components.train import telemetry
@@ -35,6 +36,8 @@ class Program:
       seeds: Seed of each trial of the stack.
       steps: How many are intended, by default ``config.steps``; few of them do not
         repay compilation.
+      place: Among the programs that a worker may build one after the other. Two
+        processes that build a program at the same place share what XLA compiled.
     """
 
     def __init__(
@@ -45,7 +48,10 @@ class Program:
         seeds: Sequence[int],
         *,
         steps: int | None = None,
+        place: int | None = None,
     ):
+        self._place = place
+        self._same_names(0)
         keras.config.set_dtype_policy(config.precision)
         self.config = config
         self.strategy = strategies.build(config.strategy)
@@ -63,7 +69,7 @@ class Program:
             )
             self.optimizer.build(self.model.trainable_variables)
         self.scorer = Scorer(self.model)
-        compiled = _COMPILED.get(config.jit) or strategies.part_to_compile(
+        part = _COMPILED.get(config.jit) or strategies.part_to_compile(
             config.strategy,
             steps=config.steps if steps is None else steps,
             width=shape.d_model,
@@ -72,12 +78,18 @@ class Program:
         # Without AutoGraph, whose translation of our sources and Keras's takes as long
         # as all the rest of the tracing: loops are written out below.
         self._replica_step = tf.function(
-            self._step, jit_compile=compiled == "step" or None, autograph=False
+            self._step, jit_compile=part == "step" or None, autograph=False
         )
         self._update = self._apply
-        if compiled == "update":
+        if part == "update":
             self._update = tf.function(self._apply, jit_compile=True, autograph=False)
         self._steps = tf.function(self._run_steps, autograph=False)
+        self._is_traced = False
+
+    def start_over(self, seeds: Sequence[int]) -> None:
+        """Back to the beginning, as a new program with these seeds."""
+        self.model.initialise(seeds)
+        self.optimizer.start_over()
 
     @property
     def parameters(self) -> ParameterCount:
@@ -93,6 +105,9 @@ class Program:
         Returns:
           Training loss of each trial, the mean over the steps, ``[stack]``.
         """
+        if not self._is_traced:
+            self._same_names(1)
+            self._is_traced = True
         return self._steps(*fields).numpy() / int(fields[0].shape[0])
 
     def evaluate(self, test_sets: Sequence[TestSet]) -> list[SentenceLosses]:
@@ -148,6 +163,11 @@ class Program:
             yield f"model/{variable.path}", variable
         for variable in self.optimizer.variables:
             yield f"optimizer/{variable.name}", variable
+
+    def _same_names(self, phase: int) -> None:
+        """What was built before must not show in the names of what comes now."""
+        if self._place is not None:
+            compiled.number_from(2 * self._place + phase)
 
     @contextlib.contextmanager
     def kept_weights(self) -> Iterator[None]:

@@ -22,12 +22,11 @@ from components.train.group import Group
 from components.train.layout import weights_at
 from components.train.milestones import evaluation_steps
 from components.train.profile import Profiler
-from components.train.program import Program
+from components.train.programs import Programs
 from components.train.results import Seen
 from components.train.stopwatch import Stopwatch
 from components.train.sweep_data import SweepData, batch_rows
 from components.train.watch import Watch
-from models.nmt.sizes import get_shape
 
 log = logging.getLogger(__name__)
 
@@ -50,6 +49,7 @@ class GroupTrainer:
       stop: Asked after each call whether to save and leave.
       since: ``time.monotonic()`` at which the work for this group began, when that
         was before this object was made.
+      programs: Those of this process, by default new ones.
 
     Raises:
       UserError: A checkpoint in ``progress`` is of something else.
@@ -66,6 +66,7 @@ class GroupTrainer:
         report: Progress,
         stop: Callable[[], bool] = lambda: False,
         since: float | None = None,
+        programs: Programs | None = None,
     ):
         since = time.monotonic() if since is None else since
         self.config, self.group, self.data = config, group, data
@@ -74,13 +75,8 @@ class GroupTrainer:
         self.writes = cluster.member(config.strategy).is_chief
         self.steps = config.steps_of(group.size)
         seeds = [trial.seed for trial in group.trials]
-        self.program = Program(
-            config,
-            get_shape(group.size),
-            data.vocabulary_size,
-            seeds,
-            steps=self.steps,
-        )
+        programs = programs or Programs(config, data.vocabulary_size)
+        self.program = programs.for_group(group.size, seeds)
         self.rows = batch_rows(
             config, data.rows, self.program.strategy.num_replicas_in_sync
         )

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import errno
+import functools
 import logging
 import multiprocessing.connection
 import os
@@ -26,6 +27,7 @@ from components.train.group import Group
 from models.errors import UserError
 
 if TYPE_CHECKING:
+    from components.train.programs import Programs
     from components.train.sweep_data import SweepData
 
 # A full or forbidden disk is no fault of a trial: trying again would not help.
@@ -106,17 +108,20 @@ def _work(
 
     tf.config.threading.set_intra_op_parallelism_threads(assignment.threads)
     tf.config.threading.set_inter_op_parallelism_threads(assignment.threads)
+    from components.train.programs import Programs
     from components.train.sweep_data import SweepData
 
-    data = None
+    data = shared = None
     with preemption.noticed() as stop:
         while group := _next_group(connection, stop):
             try:
                 data = data or SweepData.load(
                     assignment.tokens, assignment.tasks, assignment.tables
                 )
+                shared = shared or Programs(assignment.config, data.vocabulary_size)
                 report = _Report(connection, parent)
-                _train(assignment, group, data, report, lambda: stop.requested, since)
+                asked = functools.partial(getattr, stop, "requested")
+                _train(assignment, group, data, shared, report, asked, since)
             except Preempted:
                 return _tell(connection, "preempted")
             except UserError as error:
@@ -182,6 +187,7 @@ def _train(
     assignment: Assignment,
     group: Group,
     data: SweepData,
+    programs: Programs | None,
     report: Callable[[int, int], None],
     stop: Callable[[], bool],
     since: float,
@@ -198,6 +204,7 @@ def _train(
             report=report,
             stop=stop,
             since=since,
+            programs=programs,
         ).run()
     except OSError as error:
         if error.errno not in _STORAGE:

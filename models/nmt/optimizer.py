@@ -134,6 +134,15 @@ class Adafactor(keras.optimizers.Optimizer):
             group.average.assign(_together(variables))
         return group
 
+    def start_over(self) -> None:
+        """Forgets all updates; averages start at the weights as they now are."""
+        for variable in self.variables:
+            variable.assign(ops.zeros_like(variable))
+        for group in self._groups:
+            if group.average is not None:
+                members = [self._trainable_variables[i] for i in group.members]
+                group.average.assign(_together(members))
+
     @property
     def _lead(self) -> int:
         """Leading axes along which updates are independent: group and stack."""

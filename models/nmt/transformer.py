@@ -111,7 +111,7 @@ class Transformer(keras.Model):
         self.built = True
 
     def initialise(self, seeds: Sequence[int]) -> None:
-        """Draws every matrix; scales stay at 1, biases at 0.
+        """Draws every matrix; scales become 1, biases and shifts 0.
 
         The values depend on the seed and on the name of the weight alone, not on
         the backend or on which other models are in the stack.
@@ -119,6 +119,9 @@ class Transformer(keras.Model):
         Args:
           seeds: One seed a model.
         """
+        for weight in self.trainable_variables:
+            fill = ops.ones if weight.name == "scale" else ops.zeros
+            weight.assign(fill(weight.shape, weight.dtype))
         for layer in self._flatten_layers(include_self=False):
             stddev = getattr(layer, "stddev", None)
             if stddev is None:

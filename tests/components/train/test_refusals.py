@@ -161,7 +161,7 @@ def test_a_disk_that_fails_in_training_is_said_and_not_tried_again(
     assignment = worker.Assignment(CONFIG, TASKS, *[tmp_path] * 5, threads=1)
     (group,) = form_groups(CONFIG, [trial((0.3, 0.7))])
     with pytest.raises(UserError, match="curve.csv: cannot be written: what the syst"):
-        worker._train(assignment, group, None, print, bool, 0.0)
+        worker._train(assignment, group, None, None, print, bool, 0.0)
 
 
 def test_other_failures_of_the_system_are_not_called_a_full_disk(monkeypatch, tmp_path):
@@ -173,7 +173,7 @@ def test_other_failures_of_the_system_are_not_called_a_full_disk(monkeypatch, tm
     assignment = worker.Assignment(CONFIG, TASKS, *[tmp_path] * 5, threads=1)
     (group,) = form_groups(CONFIG, [trial((0.3, 0.7))])
     with pytest.raises(OSError, match="broken"):
-        worker._train(assignment, group, None, print, bool, 0.0)
+        worker._train(assignment, group, None, None, print, bool, 0.0)
 
 
 def test_a_request_to_stop_is_noticed_once_and_the_handler_put_back():

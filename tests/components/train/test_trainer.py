@@ -13,6 +13,7 @@ from components.train.config import Anneal, Config
 from components.train.group import Group
 from components.train.layout import CURVE, WEIGHTS, load_record
 from components.train.program import Program
+from components.train.programs import Programs
 from components.train.sweep_data import batch_rows
 from components.train.trainer import GroupTrainer
 from models.errors import UserError
@@ -38,7 +39,7 @@ def data():
     return sweep_data()
 
 
-def train(data, folder, members, *, at=None, config=CONFIG):
+def train(data, folder, members, *, at=None, config=CONFIG, programs=None):
     """Trains a group; ``at``: step -> what to do to the trainer at that step."""
 
     def report(step, _steps):
@@ -52,6 +53,7 @@ def train(data, folder, members, *, at=None, config=CONFIG):
         output=folder,
         progress=folder / ".progress",
         report=report,
+        programs=programs,
     )
     if at and 0 in at:
         at[0](trainer)
@@ -83,6 +85,41 @@ def test_it_learns(data, uninterrupted):
         start = [losses.loss[place] for losses in before]
         assert len(after) == 2
         assert all(b < a - 0.2 for a, b in zip(start, after, strict=True))
+
+
+def test_groups_of_one_size_share_a_program_and_nothing_else(
+    data, uninterrupted, tmp_path
+):
+    programs = Programs(CONFIG, data.vocabulary_size)
+    first = train(data, tmp_path / "a", group(seeds=(7, 8)), programs=programs)
+    second = train(data, tmp_path / "b", group(), programs=programs)
+    assert second.program is first.program
+    for alone, shared in zip(
+        results(uninterrupted, group()), results(tmp_path / "b", group()), strict=True
+    ):
+        assert alone[1] == shared[1]
+        for name in alone[0]:
+            np.testing.assert_array_equal(alone[0][name], shared[0][name])
+
+
+@pytest.mark.parametrize("block", ["t5", "vaswani"])
+def test_a_program_starts_over_as_if_new(block):
+    """Whatever it has been through; averages of the weights included."""
+    config = dataclasses.replace(CONFIG, momentum=0.9)
+    shape = dataclasses.replace(get_shape("2k"), block=block)
+
+    def make():
+        return Program(config, shape, 30, [3, 4])
+
+    used = make()
+    for variable in (*used.model.trainable_variables, *used.optimizer.variables):
+        variable.assign(variable.numpy() + 1)
+    used.start_over([3, 4])
+    fresh = make().state()
+    state = used.state()
+    assert state.keys() == fresh.keys()
+    for name, value in fresh.items():
+        np.testing.assert_array_equal(state[name], value, err_msg=name)
 
 
 @contextlib.contextmanager
