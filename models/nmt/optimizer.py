@@ -201,8 +201,8 @@ class Adafactor(keras.optimizers.Optimizer):
             moment = _average(group.rows, squared, decay)
             self.assign(group.rows, moment)
             return ops.rsqrt(moment)
-        row = _average(group.rows, ops.mean(squared, axis=-1), decay)
-        column = _average(group.columns, ops.mean(squared, axis=-2), decay)
+        row = _average(group.rows, _row_means(squared), decay)
+        column = _average(group.columns, _column_means(squared), decay)
         self.assign(group.rows, row)
         self.assign(group.columns, column)
         row_share = row / ops.mean(row, axis=-1, keepdims=True)
@@ -239,8 +239,10 @@ class Adafactor(keras.optimizers.Optimizer):
 
     def _rms(self, x):
         """Root mean square over one model's share, broadcastable to ``x``."""
-        axes = tuple(range(self._lead, len(x.shape)))
-        return ops.sqrt(ops.mean(ops.square(x), axis=axes, keepdims=True))
+        lead, own = tuple(x.shape[: self._lead]), tuple(x.shape[self._lead :])
+        flat = ops.reshape(x, (*lead, 1, -1))
+        squares = ops.matmul(flat, ops.swapaxes(flat, -1, -2))
+        return ops.sqrt(ops.reshape(squares / math.prod(own), (*lead, *[1] * len(own))))
 
     def get_config(self) -> dict:
         return {
@@ -266,6 +268,21 @@ def _apart(together) -> list:
     if together.shape[0] == 1:
         return [ops.squeeze(together, 0)]
     return ops.unstack(together, together.shape[0])
+
+
+# Long sums as products with ones: XLA's sums make several passes on a CPU.
+def _row_means(x):
+    """``[..., a, b] -> [..., a]``."""
+    width = x.shape[-1]
+    ones = ops.full((*x.shape[:-2], width, 1), 1.0 / width)
+    return ops.squeeze(ops.matmul(x, ones), -1)
+
+
+def _column_means(x):
+    """``[..., a, b] -> [..., b]``."""
+    height = x.shape[-2]
+    ones = ops.full((*x.shape[:-2], 1, height), 1.0 / height)
+    return ops.squeeze(ops.matmul(ones, x), -2)
 
 
 def _average(old, new, decay):
