@@ -14,7 +14,7 @@ from models.errors import UserError
 Name = Literal["default", "mirrored", "multi_worker", "tpu"]
 
 _STEPS_THAT_PAY = 1000
-_WIDE = 192
+_NARROW, _WIDE = 64, 192
 
 
 @functools.cache
@@ -60,12 +60,13 @@ def part_to_compile(
     """What XLA should compile of a replica's step.
 
     Nothing on a TPU, whose strategy compiles on its own, nor under a mirrored or
-    multi-worker strategy, whose variables live on several devices. On one CPU (see
-    ``benchmarks/training_step.py``) a narrow model's step takes .7-.85 of the time, and
-    the program 3 s more to compile, once for all groups of a size
-    (`components.compiled`): it pays from about a thousand steps on. The products of
-    wide models, and all of those in bfloat16, oneDNN makes faster than XLA; there
-    only the optimizer's update is worth it, a dozen passes over the weights in one.
+    multi-worker strategy, whose variables live on several devices. On one CPU
+    (``benchmarks/training_step.py``, ``benchmarks/training_text.py``) a step of width
+    64 or 128 takes .65-.9 of the time, and the program 3 s more to compile, which
+    short trials do not repay; one of the quickstart's models (widths 12-28) gains
+    nothing. The products of wide models, and all of those in bfloat16, oneDNN makes
+    faster than XLA; there only the optimizer's update is worth it, a dozen passes over
+    the weights in one.
 
     Args:
       name: Of the strategy.
@@ -77,7 +78,6 @@ def part_to_compile(
         return "nothing"
     if tf.config.list_physical_devices("GPU"):
         return "step"
-    if steps < _STEPS_THAT_PAY:
+    if steps < _STEPS_THAT_PAY or width < _NARROW:
         return "nothing"
-    narrow = precision == "float32" and width < _WIDE
-    return "step" if narrow else "update"
+    return "step" if precision == "float32" and width < _WIDE else "update"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from components import cluster
+from components import cluster, strategy
 from models.errors import UserError
 
 pytestmark = pytest.mark.slow
@@ -195,3 +195,20 @@ def test_a_tpu_that_does_not_answer_is_said(monkeypatch):
 
 def refuse(address):
     raise ValueError(f"no {address}")
+
+
+@pytest.mark.parametrize(
+    "width, steps, precision, expected",
+    [
+        (28, 4000, "float32", "nothing"),
+        (64, 4000, "float32", "step"),
+        (128, 400, "float32", "nothing"),
+        (128, 4000, "mixed_bfloat16", "update"),
+        (256, 4000, "float32", "update"),
+    ],
+)
+def test_what_xla_compiles_on_a_cpu(width, steps, precision, expected):
+    facts = {"width": width, "steps": steps, "precision": precision}
+    assert strategy.part_to_compile("default", **facts) == expected
+    assert strategy.part_to_compile("mirrored", **facts) == "nothing"
+    assert strategy.part_to_compile("tpu", **facts) == "nothing"
