@@ -173,7 +173,7 @@ def done_table(path, rows, seeds=(0,)):
     return path
 
 
-QUICK = [("5k", 5396), ("9k", 9456), ("15k", 14668), ("21k", 21032)]
+QUICK = [("4k", 3798), ("9k", 9456), ("15k", 14668), ("21k", 21032)]
 
 
 def test_a_partly_filled_table_says_which_run_to_train_next(tmp_path, capsys):
@@ -230,7 +230,7 @@ def test_a_plan_that_cannot_be_is_refused_in_one_line(
     tmp_path, capsys, arguments, said
 ):
     table = done_table(tmp_path / "t.csv", [(s, n, 0.5) for s, n in QUICK])
-    few = done_table(tmp_path / "few.csv", [("5k", 5396, 0.5), ("9k", 9456, 0.3)])
+    few = done_table(tmp_path / "few.csv", [("4k", 3798, 0.5), ("9k", 9456, 0.3)])
     places = {"TABLE": str(table), "FEW": str(few)}
     assert main(["plan", *(places.get(word, word) for word in arguments)]) == 2
     error = capsys.readouterr().err
