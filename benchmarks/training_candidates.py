@@ -246,30 +246,36 @@ def plain_keras(shape: str, threads: int) -> tuple[Step, float]:
     return first(step, start)
 
 
+def t5(d: int, ff: int, layers: int, heads: int, vocabulary: int):
+    """Hugging Face's T5 1.1 of these widths, freshly drawn."""
+    from transformers import T5Config, T5ForConditionalGeneration
+
+    return T5ForConditionalGeneration(
+        T5Config(
+            vocab_size=vocabulary,
+            d_model=d,
+            d_kv=d // heads,
+            d_ff=ff,
+            num_layers=layers,
+            num_decoder_layers=layers,
+            num_heads=heads,
+            feed_forward_proj="gated-gelu",
+            tie_word_embeddings=False,
+            dropout_rate=0.0,
+            decoder_start_token_id=0,
+        )
+    )
+
+
 def hugging_face(compiled: bool, half: bool):
     def prepare(shape: str, threads: int) -> tuple[Step, float]:
         import torch
-        from transformers import T5Config, T5ForConditionalGeneration
         from transformers.optimization import Adafactor
 
         torch.set_num_threads(threads)
         d, ff, layers, heads, vocabulary, _ = SHAPES[shape]
         start = time.perf_counter()
-        model = T5ForConditionalGeneration(
-            T5Config(
-                vocab_size=vocabulary,
-                d_model=d,
-                d_kv=d // heads,
-                d_ff=ff,
-                num_layers=layers,
-                num_decoder_layers=layers,
-                num_heads=heads,
-                feed_forward_proj="gated-gelu",
-                tie_word_embeddings=False,
-                dropout_rate=0.0,
-                decoder_start_token_id=0,
-            )
-        )
+        model = t5(d, ff, layers, heads, vocabulary)
         optimizer = Adafactor(model.parameters(), lr=0.01, relative_step=False)
         forward = torch.compile(model) if compiled else model
         source, target = (torch.from_numpy(ids).long() for ids in batch(shape))

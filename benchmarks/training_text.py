@@ -160,6 +160,7 @@ def hugging_face(shape: tuple[int, ...], tokens: Path, threads: int) -> float:
     """`Seq2SeqTrainer` with batches grouped by length."""
     import torch
     import transformers
+    from training_candidates import t5
 
     torch.set_num_threads(threads)
     pairs = json.loads((tokens.parent / "pairs.json").read_text())
@@ -182,7 +183,7 @@ def hugging_face(shape: tuple[int, ...], tokens: Path, threads: int) -> float:
 
     with tempfile.TemporaryDirectory() as folder:
         trainer = transformers.Seq2SeqTrainer(
-            model=_t5(shape),
+            model=t5(*shape),
             args=transformers.Seq2SeqTrainingArguments(
                 output_dir=folder,
                 per_device_train_batch_size=max(1, round(BATCH_TOKENS / length)),
@@ -205,27 +206,6 @@ def hugging_face(shape: tuple[int, ...], tokens: Path, threads: int) -> float:
     # The loader makes a batch ahead: what it made by step 10 is trained by the end.
     warm = 10
     return sum(tokens for _, tokens in seen[warm:STEPS]) / (end - seen[warm][0])
-
-
-def _t5(shape: tuple[int, ...]):
-    import transformers
-
-    d, ff, layers, heads, vocabulary = shape
-    return transformers.T5ForConditionalGeneration(
-        transformers.T5Config(
-            vocab_size=vocabulary,
-            d_model=d,
-            d_kv=d // heads,
-            d_ff=ff,
-            num_layers=layers,
-            num_decoder_layers=layers,
-            num_heads=heads,
-            feed_forward_proj="gated-gelu",
-            tie_word_embeddings=False,
-            dropout_rate=0.0,
-            decoder_start_token_id=0,
-        )
-    )
 
 
 CANDIDATES = {"ours": ours, "HF Seq2SeqTrainer": hugging_face}

@@ -136,8 +136,11 @@ class Adafactor(keras.optimizers.Optimizer):
 
     def start_over(self) -> None:
         """Forgets all updates; averages start at the weights as they now are."""
-        for variable in self.variables:
-            variable.assign(ops.zeros_like(variable))
+        self.iterations.assign(0)
+        for group in self._groups:
+            for slot in (group.rows, group.columns, group.mean_update):
+                if slot is not None:
+                    slot.assign(ops.zeros_like(slot))
         for group in self._groups:
             if group.average is not None:
                 members = [self._trainable_variables[i] for i in group.members]

@@ -115,6 +115,24 @@ def test_large_variables_are_updated_on_their_own(monkeypatch):
         np.testing.assert_allclose(a, b, rtol=1e-6)
 
 
+def test_starting_over_forgets_updates_and_keeps_the_rate():
+    start, gradients = draw(np.random.default_rng(5))
+    optimizer = Adafactor(0.02, momentum=0.8, average_decay=0.5)
+    variables = [keras.Variable(value) for value in start]
+    optimizer.build(variables)
+    ends = []
+    for _ in range(2):
+        for variable, value in zip(variables, start, strict=True):
+            variable.assign(value)
+        optimizer.start_over()
+        for step in gradients:
+            optimizer.apply([keras.ops.convert_to_tensor(g) for g in step], variables)
+        ends.append([*(v.numpy() for v in variables), *optimizer.averages()])
+    for first, second, value in zip(*ends, [*start, *start], strict=True):
+        np.testing.assert_array_equal(first, second)
+        assert (first != value).any()
+
+
 def test_a_gradient_for_each_variable_is_asked_for():
     optimizer = Adafactor(0.02)
     variables = [keras.Variable(np.ones(shape)) for shape in SHAPES]
