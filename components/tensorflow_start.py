@@ -8,6 +8,7 @@ watches a sweep should see the sweep.
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import sys
 import tempfile
@@ -15,7 +16,7 @@ from collections.abc import Iterator
 
 
 def start_tensorflow() -> None:
-    """Imports TensorFlow and finds its devices, quietly.
+    """Imports TensorFlow and Keras and finds their devices, quietly.
 
     Call it before anything else imports TensorFlow; later calls cost nothing. If it
     fails, everything that was held back is written out.
@@ -24,9 +25,13 @@ def start_tensorflow() -> None:
     if "tensorflow" in sys.modules:
         return
     with _stderr_held_back():
+        import keras  # noqa: F401
         import tensorflow as tf
 
         tf.config.list_physical_devices()
+    # What the two have loaded stays. To look through it for garbage, again and again,
+    # took a fifth of the time in which a training step is traced.
+    gc.freeze()
 
 
 @contextlib.contextmanager

@@ -204,8 +204,8 @@ class Adafactor(keras.optimizers.Optimizer):
             moment = _average(group.rows, squared, decay)
             self.assign(group.rows, moment)
             return ops.rsqrt(moment)
-        row = _average(group.rows, _row_means(squared), decay)
-        column = _average(group.columns, _column_means(squared), decay)
+        row = _average(group.rows, ops.mean(squared, axis=-1), decay)
+        column = _average(group.columns, ops.mean(squared, axis=-2), decay)
         self.assign(group.rows, row)
         self.assign(group.columns, column)
         row_share = row / ops.mean(row, axis=-1, keepdims=True)
@@ -242,10 +242,12 @@ class Adafactor(keras.optimizers.Optimizer):
 
     def _rms(self, x):
         """Root mean square over one model's share, broadcastable to ``x``."""
-        lead, own = tuple(x.shape[: self._lead]), tuple(x.shape[self._lead :])
-        flat = ops.reshape(x, (*lead, 1, -1))
-        squares = ops.matmul(flat, ops.swapaxes(flat, -1, -2))
-        return ops.sqrt(ops.reshape(squares / math.prod(own), (*lead, *[1] * len(own))))
+        # Column by column first: one sum to a single number is neither split among
+        # threads nor vectorised, by Eigen or by XLA.
+        means = ops.square(x)
+        for axis in range(-2 if len(x.shape) - self._lead > 1 else -1, 0):
+            means = ops.mean(means, axis=axis, keepdims=True)
+        return ops.sqrt(means)
 
     def get_config(self) -> dict:
         return {
@@ -271,21 +273,6 @@ def _apart(together) -> list:
     if together.shape[0] == 1:
         return [ops.squeeze(together, 0)]
     return ops.unstack(together, together.shape[0])
-
-
-# Long sums as products with ones: XLA's sums make several passes on a CPU.
-def _row_means(x):
-    """``[..., a, b] -> [..., a]``."""
-    width = x.shape[-1]
-    ones = ops.full((*x.shape[:-2], width, 1), 1.0 / width)
-    return ops.squeeze(ops.matmul(x, ones), -1)
-
-
-def _column_means(x):
-    """``[..., a, b] -> [..., b]``."""
-    height = x.shape[-2]
-    ones = ops.full((*x.shape[:-2], 1, height), 1.0 / height)
-    return ops.squeeze(ops.matmul(ones, x), -2)
 
 
 def _average(old, new, decay):
