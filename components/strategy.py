@@ -56,7 +56,7 @@ def _tpu_strategy() -> tf.distribute.Strategy:
 
 def part_to_compile(
     name: Name, *, steps: int, width: int, precision: str
-) -> Literal["step", "update", "nothing"]:
+) -> Literal["step", "chains", "nothing"]:
     """What XLA should compile of a replica's step.
 
     Nothing on a TPU, whose strategy compiles on its own, nor under a mirrored or

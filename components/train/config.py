@@ -108,7 +108,7 @@ class Config:
     profile: bool = False
     strategy: Literal["default", "mirrored", "multi_worker", "tpu"] = "default"
     precision: Literal["float32", "mixed_bfloat16"] = "float32"
-    jit: Literal["auto", "on", "update", "off"] = "auto"
+    jit: Literal["auto", "on", "chains", "off"] = "auto"
 
     def __post_init__(self) -> None:
         try:

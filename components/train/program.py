@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import keras
 import numpy as np
@@ -16,6 +17,7 @@ from components.train import telemetry
 from components.train.config import Config
 from components.train.distributed_optimizer import DistributedAdafactor
 from components.train.sweep_data import micro_batches
+from models.nmt.chains import Compiler, compiled_by
 from models.nmt.dropout import Dropout, keep_all
 from models.nmt.dropout import dropout as make_dropout
 from models.nmt.optimizer import InverseSquareRoot
@@ -23,7 +25,7 @@ from models.nmt.sizes import ParameterCount, Shape
 from models.nmt.transformer import Transformer
 
 # What XLA compiles, by the word in the configuration; `auto` depends.
-_COMPILED = {"on": "step", "update": "update", "off": "nothing"}
+_COMPILED = {"on": "step", "chains": "chains", "off": "nothing"}
 
 
 class Program:
@@ -80,9 +82,7 @@ class Program:
         self._replica_step = tf.function(
             self._step, jit_compile=part == "step" or None, autograph=False
         )
-        self._update = self._apply
-        if part == "update":
-            self._update = tf.function(self._apply, jit_compile=True, autograph=False)
+        self._chain_compiler = _compiled_alone() if part == "chains" else None
         self._steps = tf.function(self._run_steps, autograph=False)
         self._is_traced = False
 
@@ -219,11 +219,8 @@ class Program:
             losses, gradients = self._gradients(share, tokens, self._dropout(0))
         else:
             losses, gradients = self._accumulated(share, tokens, parts)
-        self._update(gradients)
-        return losses
-
-    def _apply(self, gradients: Sequence[tf.Tensor]) -> None:
         self.optimizer.apply(gradients, self.model.trainable_variables)
+        return losses
 
     def _gradients(
         self, rows: Sequence[tf.Tensor], tokens: tf.Tensor, dropout: Dropout
@@ -237,7 +234,7 @@ class Program:
         """
         source, source_segments, target, target_segments = rows
         mask = tf.cast(target_segments > 0, tf.float32)
-        with tf.GradientTape() as tape:
+        with compiled_by(self._chain_compiler), tf.GradientTape() as tape:
             token_losses = self.model.token_losses(
                 source,
                 source_segments,
@@ -251,7 +248,8 @@ class Program:
             # Each loss depends on its own model only, so the gradient of the sum
             # holds every model's own gradient.
             total = tf.reduce_sum(losses)
-        return losses, tape.gradient(total, self.model.trainable_variables)
+            gradients = tape.gradient(total, self.model.trainable_variables)
+        return losses, gradients
 
     def _accumulated(
         self, rows: Sequence[tf.Tensor], tokens: tf.Tensor, parts: int
@@ -296,6 +294,16 @@ class Program:
         context = tf.distribute.get_replica_context()
         replica = context.replica_id_in_sync_group
         return [_part(field, replicas, replica) for field in batch]
+
+
+def _compiled_alone() -> Compiler:
+    """XLA, for each chain by itself; layers of one shape share what it makes."""
+
+    @functools.cache
+    def compiler(function: Callable) -> tf.types.experimental.PolymorphicFunction:
+        return tf.function(function, jit_compile=True, autograph=False)
+
+    return compiler
 
 
 def _part(field: tf.Tensor, parts: int, index: tf.Tensor | int) -> tf.Tensor:

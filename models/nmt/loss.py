@@ -6,6 +6,8 @@ import math
 
 from keras import ops
 
+from models.nmt.chains import chain
+
 
 def token_cross_entropy(logits, target_ids, label_smoothing: float = 0.0):
     """``-ln softmax(logits)[target]``, in float32.
@@ -87,15 +89,11 @@ def _rows_cross_entropy(rows, kernel, targets):
     @ops.custom_gradient
     def cross_entropy(rows, kernel):
         dtype = rows.dtype
-        logits = ops.cast(ops.matmul(rows, kernel), "float32")
         wanted = _columns(kernel, targets)
-        top = ops.max(logits, axis=-1, keepdims=True)
-        exponentials = ops.exp(logits - top)
-        total = ops.sum(exponentials, axis=-1, keepdims=True)
+        exponentials, top, total = _exponentials(ops.matmul(rows, kernel))
         products = ops.cast(rows, "float32") * ops.cast(wanted, "float32")
         chosen = ops.sum(products, axis=-1, keepdims=True)
         nats = ops.squeeze(ops.log(total) + top - chosen, -1)
-        exponentials = ops.cast(exponentials, dtype)
 
         def gradient(*upstream):
             # Backends differ in how they hand over a single upstream gradient.
@@ -114,3 +112,13 @@ def _rows_cross_entropy(rows, kernel, targets):
         return nats, gradient
 
     return cross_entropy(rows, kernel)
+
+
+@chain
+def _exponentials(logits):
+    """``exp(logits - top)`` in their dtype; float32 ``top`` and their sum, too."""
+    logits32 = ops.cast(logits, "float32")
+    top = ops.max(logits32, axis=-1, keepdims=True)
+    exponentials = ops.exp(logits32 - top)
+    total = ops.sum(exponentials, axis=-1, keepdims=True)
+    return ops.cast(exponentials, logits.dtype), top, total

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import keras
 from keras import ops
 
+from models.nmt.chains import chain
+
 
 def project(x, kernel):
     """``[*lead, ..., d] @ [*lead, d, f] -> [*lead, ..., f]``.
@@ -91,7 +93,7 @@ def _side_by_side(parts):
 class RMSNorm(keras.layers.Layer):
     """Scale-only root-mean-square norm (Zhang & Sennrich 2019), as in T5.
 
-    The mean square is taken in float32 whatever the compute dtype.
+    Computed in float32 whatever the compute dtype.
     """
 
     def __init__(self, lead: tuple[int, ...], width: int, **kwargs):
@@ -106,12 +108,9 @@ class RMSNorm(keras.layers.Layer):
 
     def call(self, x):
         """``[*lead, ..., width]``, same shape out."""
-        x32 = ops.cast(x, "float32")
-        mean_square = ops.mean(ops.square(x32), axis=-1, keepdims=True)
-        normed = ops.cast(x32 * ops.rsqrt(mean_square + 1e-6), self.compute_dtype)
-        return normed * along_last_axis(
-            ops.cast(self.scale, self.compute_dtype), self.lead, x
-        )
+        scale = ops.cast(self.scale, "float32")
+        normed = _rms_norm(x, along_last_axis(scale, self.lead, x))
+        return ops.cast(normed, self.compute_dtype)
 
 
 class LayerNorm(RMSNorm):
@@ -129,3 +128,43 @@ class LayerNorm(RMSNorm):
         centred = x32 - ops.mean(x32, axis=-1, keepdims=True)
         shift = ops.cast(self.shift, self.compute_dtype)
         return super().call(centred) + along_last_axis(shift, self.lead, x)
+
+
+@ops.custom_gradient
+def _rms_norm(x, scale):
+    """``x / rms(x) * scale`` with a gradient of its own.
+
+    Args:
+      x: ``[*lead, ..., width]``.
+      scale: float32, broadcastable to ``x``; 1 along the axes between.
+
+    Returns:
+      As ``x``.
+    """
+    normed, inverse = _normed(x, scale)
+
+    def gradient(*upstream):
+        # Backends differ in how they hand over a single upstream gradient.
+        return _norm_gradient(x, scale, inverse, upstream[0])
+
+    return normed, gradient
+
+
+@chain
+def _normed(x, scale):
+    x32 = ops.cast(x, "float32")
+    mean_square = ops.mean(ops.square(x32), axis=-1, keepdims=True)
+    inverse = ops.rsqrt(mean_square + 1e-6)
+    return ops.cast(x32 * inverse * scale, x.dtype), inverse
+
+
+@chain
+def _norm_gradient(x, scale, inverse, upstream):
+    g = ops.cast(upstream, "float32")
+    direction = ops.cast(x, "float32") * inverse
+    scaled = g * scale
+    along = ops.mean(scaled * direction, axis=-1, keepdims=True)
+    to_x = ops.cast(inverse * (scaled - along * direction), x.dtype)
+    between = [axis for axis, size in enumerate(scale.shape[:-1]) if size == 1]
+    to_scale = ops.sum(g * direction, axis=between, keepdims=True)
+    return to_x, to_scale
