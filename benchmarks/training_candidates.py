@@ -26,14 +26,26 @@ def first(step: Step, start: float) -> tuple[Step, float]:
     return step, seconds
 
 
+def use_tensorflow(threads: int, width: int, precision: str, jit: str) -> None:
+    """TensorFlow with the threads that a worker of a sweep gives it."""
+    from components.tensorflow_start import start_tensorflow
+
+    start_tensorflow()
+    from components import strategy
+
+    part = strategy.part_to_compile(jit, "default", precision)
+    strategy.use_threads(threads, widest=width, part=part)
+
+
 def tensorflow(threads: int):
+    """TensorFlow for the others: everything they do may use all threads."""
     from components.tensorflow_start import start_tensorflow
 
     start_tensorflow()
     import tensorflow as tf
 
     tf.config.threading.set_intra_op_parallelism_threads(threads)
-    tf.config.threading.set_inter_op_parallelism_threads(1)
+    tf.config.threading.set_inter_op_parallelism_threads(threads)
     return tf
 
 
@@ -47,7 +59,9 @@ def batch(shape: str) -> tuple[np.ndarray, np.ndarray]:
 
 def ours(precision: str, jit: str):
     def prepare(shape: str, threads: int) -> tuple[Step, float]:
-        tf = tensorflow(threads)
+        use_tensorflow(threads, SHAPES[shape][0], precision, jit)
+        import tensorflow as tf
+
         from components.train.config import Config
         from components.train.program import Program
         from models.nmt.sizes import Shape
@@ -322,9 +336,8 @@ CANDIDATES = {
     f"{PEAK}, bfloat16": matmul_peak("bfloat16"),
     "ours": ours("float32", "auto"),
     "ours, step in XLA": ours("float32", "on"),
-    "ours, update in XLA": ours("float32", "update"),
-    "ours, no XLA": ours("float32", "off"),
-    "ours, mixed bfloat16": ours("mixed_bfloat16", "auto"),
+    "ours, bfloat16": ours("mixed_bfloat16", "auto"),
+    "ours, bfloat16, no XLA": ours("mixed_bfloat16", "off"),
     "KerasHub T5, XLA": kerashub,
     "plain Keras, XLA": plain_keras,
     "HF T5": hugging_face(False, False),

@@ -13,6 +13,7 @@ off. `--torch-python`: an interpreter with `torch`, `transformers` and `accelera
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import os
 import platform
@@ -38,32 +39,36 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--torch-python", default=sys.executable)
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--child", nargs=3, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.child:
         name, shape, tokens = arguments.child
-        rate = CANDIDATES[name](SHAPES[shape], Path(tokens), arguments.threads)
+        rate = CANDIDATES[name](SHAPES[shape], Path(tokens), *arguments.threads)
         print(json.dumps(rate))
         return
     print(
         f"{date.today()}, {platform.machine()}, {os.cpu_count()} cores, "
-        f"Python {platform.python_version()}, {arguments.threads} threads"
+        f"Python {platform.python_version()}"
     )
     for shape in SHAPES:
         with tempfile.TemporaryDirectory() as folder:
-            compare(arguments, shape, prepare(arguments.data, shape, Path(folder)))
+            tokens = prepare(arguments.data, shape, Path(folder))
+            for threads in arguments.threads:
+                compare(arguments, shape, tokens, threads)
 
 
-def compare(arguments: argparse.Namespace, shape: str, tokens: Path) -> None:
-    """Prints the candidates at one shape."""
+def compare(
+    arguments: argparse.Namespace, shape: str, tokens: Path, threads: int
+) -> None:
+    """Prints the candidates at one shape and number of threads."""
     rates: dict[str, list[float]] = {name: [] for name in CANDIDATES}
     for _ in range(arguments.rounds):
         for name, found in rates.items():
-            found.append(run(arguments, name, shape, tokens))
+            found.append(run(arguments, name, shape, tokens, threads))
     medians = {name: statistics.median(found) for name, found in rates.items()}
-    print(f"{shape} {SHAPES[shape]}")
+    print(f"{shape} {SHAPES[shape]}, {threads} threads")
     for name, rate in medians.items():
         ratio = medians["ours"] / rate
         print(f"  {name:20} {rate:9,.0f} target tokens/s   ours / this {ratio:.2f}")
@@ -97,15 +102,17 @@ def prepare(data: Path, shape: str, folder: Path) -> Path:
     return folder / "tokenize"
 
 
-def run(arguments: argparse.Namespace, name: str, shape: str, tokens: Path) -> float:
+def run(
+    arguments: argparse.Namespace, name: str, shape: str, tokens: Path, threads: int
+) -> float:
     """Useful target tokens a second of one candidate, in a process of its own."""
-    python = sys.executable if name == "ours" else arguments.torch_python
-    options = ["--child", name, shape, str(tokens), "--threads", str(arguments.threads)]
+    python = arguments.torch_python if name.startswith("HF") else sys.executable
+    options = ["--child", name, shape, str(tokens), "--threads", str(threads)]
     environment = {
         **os.environ,
         "PYTHONPATH": str(ROOT),
         "TF_CPP_MIN_LOG_LEVEL": "3",
-        "OMP_NUM_THREADS": str(arguments.threads),
+        "OMP_NUM_THREADS": str(threads),
         "USE_TF": "0",  # Transformers would look for a Keras of its own
     }
     done = subprocess.run(
@@ -116,20 +123,27 @@ def run(arguments: argparse.Namespace, name: str, shape: str, tokens: Path) -> f
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def ours(shape: tuple[int, ...], tokens: Path, threads: int) -> float:
+def ours(
+    precision: str, jit: str, shape: tuple[int, ...], tokens: Path, threads: int
+) -> float:
     """The program and the mixture of a sweep."""
     import numpy as np
-    import tensorflow as tf
+    from training_candidates import use_tensorflow
 
-    tf.config.threading.set_intra_op_parallelism_threads(threads)
-    tf.config.threading.set_inter_op_parallelism_threads(1)
+    use_tensorflow(threads, shape[0], precision, jit)
     from components.train import mixture, rows
     from components.train.config import Config
     from components.train.program import Program
     from models.nmt.sizes import Shape
 
     d, ff, layers, heads, vocabulary = shape
-    config = Config(sizes=("2k",), mixtures=(1.0,), batch_tokens=BATCH_TOKENS)
+    config = Config(
+        sizes=("2k",),
+        mixtures=(1.0,),
+        batch_tokens=BATCH_TOKENS,
+        precision=precision,
+        jit=jit,
+    )
     own = Shape("benchmark", layers, layers, d, heads, d // heads, ff)
     program = Program(config, own, vocabulary, [0])
     tables = tokens.parent / "tables"
@@ -156,7 +170,9 @@ def ours(shape: tuple[int, ...], tokens: Path, threads: int) -> float:
     return useful / (time.perf_counter() - start)
 
 
-def hugging_face(shape: tuple[int, ...], tokens: Path, threads: int) -> float:
+def hugging_face(
+    half: bool, shape: tuple[int, ...], tokens: Path, threads: int
+) -> float:
     """`Seq2SeqTrainer` with batches grouped by length."""
     import torch
     import transformers
@@ -195,6 +211,7 @@ def hugging_face(shape: tuple[int, ...], tokens: Path, threads: int) -> float:
                 report_to=[],
                 disable_tqdm=True,
                 use_cpu=True,
+                bf16=half,
             ),
             train_dataset=[
                 {"input_ids": source, "labels": target} for source, target in pairs
@@ -208,7 +225,13 @@ def hugging_face(shape: tuple[int, ...], tokens: Path, threads: int) -> float:
     return sum(tokens for _, tokens in seen[warm:STEPS]) / (end - seen[warm][0])
 
 
-CANDIDATES = {"ours": ours, "HF Seq2SeqTrainer": hugging_face}
+CANDIDATES = {
+    "ours": functools.partial(ours, "float32", "auto"),
+    "ours, step in XLA": functools.partial(ours, "float32", "on"),
+    "ours, bfloat16": functools.partial(ours, "mixed_bfloat16", "auto"),
+    "HF Seq2SeqTrainer": functools.partial(hugging_face, False),
+    "HF, bfloat16": functools.partial(hugging_face, True),
+}
 
 
 if __name__ == "__main__":

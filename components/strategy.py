@@ -13,8 +13,7 @@ from models.errors import UserError
 
 Name = Literal["default", "mirrored", "multi_worker", "tpu"]
 
-_STEPS_THAT_PAY = 1000
-_NARROW, _WIDE = 64, 192
+_WORTH_SPLITTING = 128
 
 
 @functools.cache
@@ -54,30 +53,47 @@ def _tpu_strategy() -> tf.distribute.Strategy:
         ) from None
 
 
-def part_to_compile(
-    name: Name, *, steps: int, width: int, precision: str
-) -> Literal["step", "chains", "nothing"]:
-    """What XLA should compile of a replica's step.
+Part = Literal["step", "chains", "nothing"]
 
-    Nothing on a TPU, whose strategy compiles on its own, nor under a mirrored or
-    multi-worker strategy, whose variables live on several devices. On one CPU
-    (``benchmarks/training_step.py``, ``benchmarks/training_text.py``) a step of width
-    64 or 128 takes .65-.9 of the time, and the program 3 s more to compile, which
-    short trials do not repay; one of the quickstart's models (widths 12-28) gains
-    nothing. The products of wide models, and all of those in bfloat16, oneDNN makes
-    faster than XLA; there only the optimizer's update is worth it, a dozen passes over
-    the weights in one.
+
+def part_to_compile(
+    jit: Literal["auto", "on", "chains", "off"], name: Name, precision: str
+) -> Part:
+    """What XLA compiles of a replica's step: all, its elementwise chains, nothing.
+
+    Without being told (``auto``): the step on one GPU; nothing on a TPU, whose strategy
+    compiles on its own, nor under a mirrored or multi-worker strategy, whose variables
+    live on several devices. On a CPU compiling a step takes 3 s more, and on one thread
+    it is then no faster; on two it is by 0 to 15 % (``benchmarks/training_step.py``),
+    as XLA splits its loops more evenly. But TensorFlow's loops are slow in bfloat16:
+    there the chains between the products are worth the .2 s that they take.
 
     Args:
+      jit: Word of the configuration.
       name: Of the strategy.
-      steps: Of a trial.
-      width: The model's, d.
       precision: Keras dtype policy.
     """
     if name != "default":
         return "nothing"
+    if jit != "auto":
+        parts: dict[str, Part] = {"on": "step", "chains": "chains", "off": "nothing"}
+        return parts[jit]
     if tf.config.list_physical_devices("GPU"):
         return "step"
-    if steps < _STEPS_THAT_PAY or width < _NARROW:
-        return "nothing"
-    return "step" if precision == "float32" and width < _WIDE else "update"
+    return "nothing" if precision == "float32" else "chains"
+
+
+def use_threads(threads: int, *, widest: int, part: Part) -> None:
+    """Shares the threads of this process out. Call it before TensorFlow runs anything.
+
+    The products of a narrow model are too small to be split among threads; independent
+    ones, such as the two of each projection's gradient, run beside each other.
+
+    Args:
+      threads: That the process may use.
+      widest: Width d of its widest model.
+      part: What XLA compiles.
+    """
+    split = part == "step" or widest >= _WORTH_SPLITTING
+    tf.config.threading.set_intra_op_parallelism_threads(threads if split else 1)
+    tf.config.threading.set_inter_op_parallelism_threads(threads)

@@ -79,8 +79,9 @@ class Config:
         of each group.
       strategy: ``default`` (one device), ``mirrored``, ``multi_worker`` or ``tpu``.
       precision: Keras dtype policy.
-      jit: What XLA compiles: the whole step (``on``), the optimizer's ``update``,
-        nothing (``off``), or ``auto``: what is fastest.
+      jit: What XLA compiles of a step: all of it (``on``), the ``chains`` of
+        elementwise operations between the products, nothing (``off``), or ``auto``:
+        see `components.strategy.part_to_compile`.
     """
 
     sizes: tuple[str, ...]
@@ -138,6 +139,15 @@ class Config:
             value = getattr(self, field)
             if not 0 <= value < 1:
                 raise FieldError(field, f"got {value}, expected 0 <= {field} < 1")
+        if self.jit in ("on", "chains") and self.strategy in (
+            "mirrored",
+            "multi_worker",
+        ):
+            raise FieldError(
+                "jit",
+                f"{self.jit} cannot be had with strategy: {self.strategy}, whose "
+                "variables live on several devices; expected auto or off",
+            )
         for size in self.sizes:
             self._check_steps(self.steps_of(size))
 

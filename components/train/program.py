@@ -10,7 +10,6 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from components import compiled
 from components import strategy as strategies
 from components.cross_entropy import Scorer, SentenceLosses, TestSet
 from components.train import telemetry
@@ -24,9 +23,6 @@ from models.nmt.optimizer import InverseSquareRoot
 from models.nmt.sizes import ParameterCount, Shape
 from models.nmt.transformer import Transformer
 
-# What XLA compiles, by the word in the configuration; `auto` depends.
-_COMPILED = {"on": "step", "chains": "chains", "off": "nothing"}
-
 
 class Program:
     """Models, optimizer and compiled step of a stack of trials.
@@ -36,10 +32,6 @@ class Program:
       shape: Shape of every model of the stack.
       vocabulary_size: Pieces in the vocabulary.
       seeds: Seed of each trial of the stack.
-      steps: How many are intended, by default ``config.steps``; few of them do not
-        repay compilation.
-      place: Among the programs that a worker may build one after the other. Two
-        processes that build a program at the same place share what XLA compiled.
     """
 
     def __init__(
@@ -48,12 +40,7 @@ class Program:
         shape: Shape,
         vocabulary_size: int,
         seeds: Sequence[int],
-        *,
-        steps: int | None = None,
-        place: int | None = None,
     ):
-        self._place = place
-        self._same_names(0)
         keras.config.set_dtype_policy(config.precision)
         self.config = config
         self.strategy = strategies.build(config.strategy)
@@ -71,12 +58,7 @@ class Program:
             )
             self.optimizer.build(self.model.trainable_variables)
         self.scorer = Scorer(self.model)
-        part = _COMPILED.get(config.jit) or strategies.part_to_compile(
-            config.strategy,
-            steps=config.steps if steps is None else steps,
-            width=shape.d_model,
-            precision=config.precision,
-        )
+        part = strategies.part_to_compile(config.jit, config.strategy, config.precision)
         # Without AutoGraph, whose translation of our sources and Keras's takes as long
         # as all the rest of the tracing: loops are written out below.
         self._replica_step = tf.function(
@@ -84,7 +66,6 @@ class Program:
         )
         self._chain_compiler = _compiled_alone() if part == "chains" else None
         self._steps = tf.function(self._run_steps, autograph=False)
-        self._is_traced = False
 
     def start_over(self, seeds: Sequence[int]) -> None:
         """Back to the beginning, as a new program with these seeds."""
@@ -105,9 +86,6 @@ class Program:
         Returns:
           Training loss of each trial, the mean over the steps, ``[stack]``.
         """
-        if not self._is_traced:
-            self._same_names(1)
-            self._is_traced = True
         return self._steps(*fields).numpy() / int(fields[0].shape[0])
 
     def evaluate(self, test_sets: Sequence[TestSet]) -> list[SentenceLosses]:
@@ -163,11 +141,6 @@ class Program:
             yield f"model/{variable.path}", variable
         for variable in self.optimizer.variables:
             yield f"optimizer/{variable.name}", variable
-
-    def _same_names(self, phase: int) -> None:
-        """What was built before must not show in the names of what comes now."""
-        if self._place is not None:
-            compiled.number_from(2 * self._place + phase)
 
     @contextlib.contextmanager
     def kept_weights(self) -> Iterator[None]:

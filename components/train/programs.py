@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from components.train.config import Config
 from components.train.program import Program
-from models.nmt.sizes import count_parameters, get_shape
+from models.nmt.sizes import get_shape
 
 
 class Programs:
@@ -25,16 +25,6 @@ class Programs:
         self.vocabulary_size = vocabulary_size
         self._kept: dict[tuple, Program] = {}
 
-        def cost(size: str) -> float:
-            count = count_parameters(get_shape(size), vocabulary_size)
-            return count.n * config.steps_of(size)
-
-        # In the order in which a sweep hands them out, see `Program`.
-        self._places = {
-            size: place
-            for place, size in enumerate(sorted(config.sizes, key=cost, reverse=True))
-        }
-
     def for_group(self, size: str, seeds: Sequence[int]) -> Program:
         """A program at its beginning, with the weights that these seeds draw."""
         # The masks of dropout are compiled for the seed that they start from.
@@ -44,13 +34,6 @@ class Programs:
             program.start_over(seeds)
             return program
         self._kept.clear()
-        program = Program(
-            self.config,
-            get_shape(size),
-            self.vocabulary_size,
-            seeds,
-            steps=self.config.steps_of(size),
-            place=self._places.get(size),
-        )
+        program = Program(self.config, get_shape(size), self.vocabulary_size, seeds)
         self._kept[key] = program
         return program

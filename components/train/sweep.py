@@ -147,7 +147,6 @@ class _Sweep:
             tables=self._lay_out_rows(tokens, tasks),
             output=self.output,
             progress=self.progress,
-            compiled=self.output / PROGRESS / "compiled",
             threads=max(1, len(os.sched_getaffinity(0)) // jobs),
         )
         if self.member.is_chief:

@@ -19,12 +19,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from components import compiled, preemption
+from components import preemption
 from components.preemption import Preempted
 from components.tensorflow_start import start_tensorflow
 from components.train.config import Config
 from components.train.group import Group
 from models.errors import UserError
+from models.nmt.sizes import get_shape
 
 if TYPE_CHECKING:
     from components.train.programs import Programs
@@ -54,7 +55,6 @@ class Assignment:
       tables: Its training rows, see `rows.build`.
       output: One folder a trial goes here.
       progress: One folder a group in progress goes here.
-      compiled: Programs that XLA compiled go here.
       threads: Threads of a worker.
     """
 
@@ -64,7 +64,6 @@ class Assignment:
     tables: Path
     output: Path
     progress: Path
-    compiled: Path
     threads: int
 
 
@@ -102,15 +101,15 @@ def _work(
     ours = logging.getLogger(__name__.partition(".")[0])
     ours.setLevel(logging.INFO)
     ours.addHandler(_ToParent(connection))
-    programs = compiled.keep_in(assignment.compiled)
     start_tensorflow()
-    import tensorflow as tf
-
-    tf.config.threading.set_intra_op_parallelism_threads(assignment.threads)
-    tf.config.threading.set_inter_op_parallelism_threads(assignment.threads)
+    from components import strategy
     from components.train.programs import Programs
     from components.train.sweep_data import SweepData
 
+    config = assignment.config
+    part = strategy.part_to_compile(config.jit, config.strategy, config.precision)
+    widest = max(get_shape(size).d_model for size in config.sizes)
+    strategy.use_threads(assignment.threads, widest=widest, part=part)
     data = shared = None
     with preemption.noticed() as stop:
         while group := _next_group(connection, stop):
@@ -118,7 +117,7 @@ def _work(
                 data = data or SweepData.load(
                     assignment.tokens, assignment.tasks, assignment.tables
                 )
-                shared = shared or Programs(assignment.config, data.vocabulary_size)
+                shared = shared or Programs(config, data.vocabulary_size)
                 report = _Report(connection, parent)
                 asked = functools.partial(getattr, stop, "requested")
                 _train(assignment, group, data, shared, report, asked, since)
@@ -129,7 +128,6 @@ def _work(
             except BaseException as error:
                 # Python shows the traceback; the record of the trials names this.
                 _tell(connection, "error", _described(error))
-                compiled.forget(programs)
                 raise
             _tell(connection, "done")
             since = time.monotonic()

@@ -9,7 +9,7 @@ from keras import ops
 
 from models.nmt.chains import chain
 from models.nmt.dropout import Dropout, keep_all
-from models.nmt.projection import Projection, project_together
+from models.nmt.projection import Projection
 from models.nmt.sizes import Shape
 
 
@@ -20,9 +20,6 @@ class FeedForward(keras.layers.Layer):
     def __init__(self, shape: Shape, lead: tuple[int, ...], **kwargs):
         super().__init__(**kwargs)
         d, ff = shape.d_model, shape.ff
-        # Narrow products go side by side; for wide ones that gains less than putting
-        # their gradients together costs.
-        self.is_wide = d >= 96
         self.gate = Projection(lead, d, ff, d**-0.5, name="gate")
         self.up = Projection(lead, d, ff, d**-0.5, name="up")
         self.down = Projection(lead, ff, d, ff**-0.5, name="down")
@@ -33,11 +30,7 @@ class FeedForward(keras.layers.Layer):
 
     def call(self, x, dropout: Dropout = keep_all):
         """``[*lead, batch, length, d]``, same shape out."""
-        if self.is_wide:
-            gate, up = self.gate(x), self.up(x)
-        else:
-            gate, up = ops.split(project_together(x, (self.gate, self.up)), 2, axis=-1)
-        return self.down(dropout(gated_gelu(gate, up)))
+        return self.down(dropout(gated_gelu(self.gate(x), self.up(x))))
 
 
 class ReluFeedForward(keras.layers.Layer):

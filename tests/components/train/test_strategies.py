@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from components import cluster, strategy
-from models.errors import UserError
+from components.train.config import Config
+from models.errors import FieldError, UserError
 
 pytestmark = pytest.mark.slow
 
@@ -79,7 +80,7 @@ def losses(process):
 @pytest.fixture(scope="module")
 def arranged():
     names = ("one", "two", "parts", "two_in_parts")
-    names += ("xla", "xla_update", "xla_in_parts", "half")
+    names += ("xla", "xla_chains", "xla_in_parts", "half")
     process = start(
         {},
         {"strategy": "mirrored"},
@@ -88,7 +89,7 @@ def arranged():
         # 3 rows on each device: three parts.
         {"strategy": "mirrored", "micro_batch_tokens": 15},
         {"jit": "on"},
-        {"jit": "update"},
+        {"jit": "chains"},
         {"jit": "on", "micro_batch_tokens": 30},
         {"precision": "mixed_bfloat16"},
     )
@@ -108,7 +109,7 @@ def test_a_batch_in_parts_gives_the_losses_of_the_whole(arranged):
 
 def test_xla_compiles_the_step_and_agrees(arranged):
     assert arranged["xla"] == pytest.approx(arranged["one"], rel=1e-4)
-    assert arranged["xla_update"] == pytest.approx(arranged["one"], rel=1e-4)
+    assert arranged["xla_chains"] == pytest.approx(arranged["one"], rel=1e-4)
     assert arranged["xla_in_parts"] == pytest.approx(arranged["one"], rel=1e-4)
 
 
@@ -198,17 +199,22 @@ def refuse(address):
 
 
 @pytest.mark.parametrize(
-    "width, steps, precision, expected",
+    "jit, precision, expected",
     [
-        (28, 4000, "float32", "nothing"),
-        (64, 4000, "float32", "step"),
-        (128, 400, "float32", "nothing"),
-        (128, 4000, "mixed_bfloat16", "update"),
-        (256, 4000, "float32", "update"),
+        ("auto", "float32", "nothing"),
+        ("auto", "mixed_bfloat16", "chains"),
+        ("on", "mixed_bfloat16", "step"),
+        ("off", "mixed_bfloat16", "nothing"),
+        ("chains", "float32", "chains"),
     ],
 )
-def test_what_xla_compiles_on_a_cpu(width, steps, precision, expected):
-    facts = {"width": width, "steps": steps, "precision": precision}
-    assert strategy.part_to_compile("default", **facts) == expected
-    assert strategy.part_to_compile("mirrored", **facts) == "nothing"
-    assert strategy.part_to_compile("tpu", **facts) == "nothing"
+def test_what_xla_compiles_on_a_cpu(jit, precision, expected):
+    assert strategy.part_to_compile(jit, "default", precision) == expected
+    assert strategy.part_to_compile("auto", "mirrored", precision) == "nothing"
+    assert strategy.part_to_compile(jit, "tpu", precision) == "nothing"
+
+
+@pytest.mark.parametrize("several", ["mirrored", "multi_worker"])
+def test_xla_for_variables_on_several_devices_is_refused(several):
+    with pytest.raises(FieldError, match=f"on cannot be had with strategy: {several}"):
+        Config(sizes=("2k",), mixtures=(0.5,), strategy=several, jit="on")
