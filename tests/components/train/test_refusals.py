@@ -158,7 +158,7 @@ def test_a_disk_that_fails_in_training_is_said_and_not_tried_again(
             raise OSError(number, "what the system says", str(tmp_path / "curve.csv"))
 
     monkeypatch.setattr("components.train.trainer.GroupTrainer", Trainer)
-    assignment = worker.Assignment(CONFIG, TASKS, *[tmp_path] * 5, threads=1)
+    assignment = worker.Assignment(CONFIG, TASKS, *[tmp_path] * 4, threads=1)
     (group,) = form_groups(CONFIG, [trial((0.3, 0.7))])
     with pytest.raises(UserError, match="curve.csv: cannot be written: what the syst"):
         worker._train(assignment, group, None, None, print, bool, 0.0)
@@ -170,7 +170,7 @@ def test_other_failures_of_the_system_are_not_called_a_full_disk(monkeypatch, tm
             raise OSError(errno.EIO, "broken")
 
     monkeypatch.setattr("components.train.trainer.GroupTrainer", Trainer)
-    assignment = worker.Assignment(CONFIG, TASKS, *[tmp_path] * 5, threads=1)
+    assignment = worker.Assignment(CONFIG, TASKS, *[tmp_path] * 4, threads=1)
     (group,) = form_groups(CONFIG, [trial((0.3, 0.7))])
     with pytest.raises(OSError, match="broken"):
         worker._train(assignment, group, None, None, print, bool, 0.0)
