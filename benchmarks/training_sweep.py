@@ -167,10 +167,8 @@ def _until_killed(
 def _train_until_killed(
     folder: Path, values: Sequence[str], pipe: multiprocessing.connection.Connection
 ) -> None:
-    from components import compiled
     from components.tensorflow_start import start_tensorflow
 
-    compiled.keep_in(folder / "compiled")  # as a worker of a sweep does
     start_tensorflow()
     from components.train import trainer as _  # noqa: F401 - all that it imports
 

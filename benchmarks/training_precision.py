@@ -1,0 +1,107 @@
+"""Final losses in bfloat16 against float32, over a small sweep on real text.
+
+    python benchmarks/training_precision.py [--steps 1500] [--sizes 57k 116k 227k]
+
+Every size and mixture of `configs/parallel_text.yaml` is trained in float32 with two
+seeds and in mixed bfloat16 with the first of them. A mixture's draw depends on the seed
+alone, so the two precisions see the same batches; what they differ by is printed beside
+what two seeds differ by. Bar: .005 nats.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import statistics
+import tempfile
+from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
+
+Final = dict[tuple[str, str, float, int], float]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--steps", type=int, default=1500)
+    parser.add_argument("--sizes", nargs="+", default=["57k", "116k", "227k"])
+    parser.add_argument("--mixtures", nargs="+", type=float, default=[0.3, 0.5, 0.7])
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    arguments = parser.parse_args()
+    print(
+        f"{date.today()}, {platform.machine()}, {os.cpu_count()} cores, "
+        f"Python {platform.python_version()}, {arguments.steps} steps"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        half, half_seconds = final_losses(
+            place, arguments, "train.precision=mixed_bfloat16"
+        )
+        full, seconds = final_losses(place, arguments, "train.seeds=[0, 1]")
+    by_precision, by_seed = [], []
+    for (size, task, weight, seed), loss in sorted(half.items()):
+        first, second = (full[size, task, weight, each] for each in (seed, 1))
+        by_precision.append(loss - first)
+        by_seed.append(second - first)
+        print(
+            f"  {size:>6} {task} p = {weight:.2f}: float32 {first:.4f}, bfloat16 "
+            f"{loss - first:+.4f}, another seed {second - first:+.4f}"
+        )
+    print(f"bfloat16 - float32: {summary(by_precision)} (bar .005 nats)")
+    print(f"seed - seed:        {summary(by_seed)}")
+    print(
+        f"seconds of training a trial: float32 {seconds:.1f}, bfloat16 "
+        f"{half_seconds:.1f}"
+    )
+
+
+def final_losses(
+    folder: Path, arguments: argparse.Namespace, *values: str
+) -> tuple[Final, float]:
+    """Trains and evaluates one sweep.
+
+    Returns:
+      In-domain losses by size, task, weight and seed, nats; process seconds that a
+      trial took to train.
+    """
+    from components import manifest, metrics_table
+    from pipeline import experiment, local_runner
+    from pipeline.steps import Context
+
+    found = experiment.load(
+        experiment.find(Path("parallel_text")),
+        [
+            f"train.sizes=[{', '.join(arguments.sizes)}]",
+            f"train.mixtures={arguments.mixtures}",
+            f"train.steps={arguments.steps}",
+            "train.steps_by_size={}",
+            "fit.held_out.sizes=[]",
+            "fit.held_out.mixtures=[]",
+            *values,
+        ],
+    )
+    context = Context(found, Path("."), folder, jobs=arguments.jobs)
+    local_runner.run(context, until="evaluate")
+    rows = metrics_table.read(context.place("evaluate") / "metrics.csv")
+    trained = manifest.load(context.place("train")).counts
+    seconds = trained["process_seconds_by_phase"]["training"] / trained["trials"]
+    final = {
+        (row.size, row.task, row.p, row.seed): row.loss
+        for row in rows
+        if row.loss_kind == "final" and row.test_set == "in_domain" and row.p > 0
+    }
+    return final, seconds
+
+
+def summary(differences: Sequence[float]) -> str:
+    """Median and largest size, and the mean, of differences."""
+    sizes = [abs(difference) for difference in differences]
+    return (
+        f"median {statistics.median(sizes):.4f}, largest {max(sizes):.4f}, "
+        f"mean {statistics.fmean(differences):+.4f} nats"
+    )
+
+
+if __name__ == "__main__":
+    main()
