@@ -49,3 +49,11 @@ def compiled_by(compiler: Compiler | None) -> Iterator[None]:
         yield
     finally:
         _compiler.reset(token)
+
+
+def the_upstream(positional: tuple, named):
+    """What a function of `keras.ops.custom_gradient` is handed as upstream gradient.
+
+    TensorFlow and JAX hand it over by position, PyTorch by name.
+    """
+    return positional[0] if named is None else named

@@ -7,7 +7,7 @@ import math
 import keras
 from keras import ops
 
-from models.nmt.chains import chain
+from models.nmt.chains import chain, the_upstream
 from models.nmt.dropout import Dropout, keep_all
 from models.nmt.projection import Projection
 from models.nmt.sizes import Shape
@@ -67,9 +67,8 @@ def gated_gelu(gate, up):
       ``[..., ff]`` of that dtype.
     """
 
-    def gradient(*upstream):
-        # Backends differ in how they hand over a single upstream gradient.
-        return _gated_gelu_gradient(gate, up, upstream[0])
+    def gradient(*positional, upstream=None):
+        return _gated_gelu_gradient(gate, up, the_upstream(positional, upstream))
 
     return _gated_gelu(gate, up), gradient
 

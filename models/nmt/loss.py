@@ -6,7 +6,7 @@ import math
 
 from keras import ops
 
-from models.nmt.chains import chain
+from models.nmt.chains import chain, the_upstream
 
 
 def token_cross_entropy(logits, target_ids, label_smoothing: float = 0.0):
@@ -63,7 +63,7 @@ def projected_cross_entropy(x, kernel, target_ids, label_smoothing: float = 0.0)
         even = ops.mean(flat_kernel, axis=-1, keepdims=True)
         excess = _columns(flat_kernel, targets) - ops.swapaxes(even, -1, -2)
         excess = ops.cast(rows, "float32") * ops.cast(excess, "float32")
-        losses += label_smoothing * ops.sum(excess, axis=-1)
+        losses = losses + label_smoothing * ops.sum(excess, axis=-1)
     return ops.reshape(losses, ops.shape(target_ids))
 
 
@@ -95,9 +95,8 @@ def _rows_cross_entropy(rows, kernel, targets):
         chosen = ops.sum(products, axis=-1, keepdims=True)
         nats = ops.squeeze(ops.log(total) + top - chosen, -1)
 
-        def gradient(*upstream):
-            # Backends differ in how they hand over a single upstream gradient.
-            weight = ops.expand_dims(upstream[0], -1)
+        def gradient(*positional, upstream=None):
+            weight = ops.expand_dims(the_upstream(positional, upstream), -1)
             share = ops.cast(weight / total, dtype)
             weight = ops.cast(weight, dtype)
             expected = ops.matmul(exponentials, ops.swapaxes(kernel, -1, -2))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import keras
 from keras import ops
 
-from models.nmt.chains import chain
+from models.nmt.chains import chain, the_upstream
 
 
 def project(x, kernel):
@@ -143,9 +143,9 @@ def _rms_norm(x, scale):
     """
     normed, inverse = _normed(x, scale)
 
-    def gradient(*upstream):
-        # Backends differ in how they hand over a single upstream gradient.
-        return _norm_gradient(x, scale, inverse, upstream[0])
+    def gradient(*positional, upstream=None):
+        upstream = the_upstream(positional, upstream)
+        return _norm_gradient(x, scale, inverse, upstream)
 
     return normed, gradient
 
