@@ -1,6 +1,6 @@
 """Final losses in bfloat16 against float32, over a small sweep on real text.
 
-    python benchmarks/training_precision.py [--steps 1500] [--sizes 57k 116k 227k]
+    python benchmarks/training_precision.py [--steps 1000] [--sizes 37k 57k 74k 167k]
 
 Every size and mixture of `configs/parallel_text.yaml` is trained in float32 with two
 seeds and in mixed bfloat16 with the first of them. A mixture's draw depends on the seed
@@ -24,8 +24,8 @@ Final = dict[tuple[str, str, float, int], float]
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--steps", type=int, default=1500)
-    parser.add_argument("--sizes", nargs="+", default=["57k", "116k", "227k"])
+    parser.add_argument("--steps", type=int, default=1000)
+    parser.add_argument("--sizes", nargs="+", default=["37k", "57k", "74k", "167k"])
     parser.add_argument("--mixtures", nargs="+", type=float, default=[0.3, 0.5, 0.7])
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     arguments = parser.parse_args()
@@ -69,8 +69,9 @@ def final_losses(
     from pipeline import experiment, local_runner
     from pipeline.steps import Context
 
+    place = experiment.find(Path("parallel_text"))
     found = experiment.load(
-        experiment.find(Path("parallel_text")),
+        place,
         [
             f"train.sizes=[{', '.join(arguments.sizes)}]",
             f"train.mixtures={arguments.mixtures}",
@@ -81,7 +82,7 @@ def final_losses(
             *values,
         ],
     )
-    context = Context(found, Path("."), folder, jobs=arguments.jobs)
+    context = Context(found, place.parent, folder, jobs=arguments.jobs)
     local_runner.run(context, until="evaluate")
     rows = metrics_table.read(context.place("evaluate") / "metrics.csv")
     trained = manifest.load(context.place("train")).counts

@@ -89,8 +89,11 @@ class Program:
         return self._steps(*fields).numpy() / int(fields[0].shape[0])
 
     def evaluate(self, test_sets: Sequence[TestSet]) -> list[SentenceLosses]:
-        """Exact losses of every trial under the weights that will be kept."""
-        with self.kept_weights():
+        """Exact losses of every trial under the weights that will be kept.
+
+        In float32 whatever the precision of training, as of anyone who loads them.
+        """
+        with self.kept_weights(), _in_float32(self.model):
             return self.scorer.score_all(test_sets)
 
     @property
@@ -267,6 +270,19 @@ class Program:
         context = tf.distribute.get_replica_context()
         replica = context.replica_id_in_sync_group
         return [_part(field, replicas, replica) for field in batch]
+
+
+@contextlib.contextmanager
+def _in_float32(model: Transformer) -> Iterator[None]:
+    """Within, what is traced of the model computes in float32."""
+    policies = [(layer, layer.dtype_policy) for layer in model._flatten_layers()]
+    for layer, _ in policies:
+        layer.dtype_policy = "float32"
+    try:
+        yield
+    finally:
+        for layer, policy in policies:
+            layer.dtype_policy = policy
 
 
 def _compiled_alone() -> Compiler:
