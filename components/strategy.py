@@ -64,7 +64,7 @@ def part_to_compile(
     Without being told (``auto``): the step on one GPU; nothing on a TPU, whose strategy
     compiles on its own, nor under a mirrored or multi-worker strategy, whose variables
     live on several devices. On a CPU compiling a step takes 3 s more, and on one thread
-    it is then no faster; on two it is by 0 to 15 % (``benchmarks/training_step.py``),
+    it is then no faster; on two it is by 0 to 10 % (``benchmarks/training_step.py``),
     as XLA splits its loops more evenly. But TensorFlow's loops are slow in bfloat16:
     there the chains between the products are worth the .2 s that they take.
 
