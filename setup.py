@@ -9,7 +9,7 @@ ROOT = Path(__file__).resolve().parent
 VERSION_FILE = ROOT / "components" / "version.py"
 
 # Fitting laws to a table of one's own needs these and nothing more.
-CORE = ["numpy>=2.0", "scipy>=1.13", "pyyaml>=6.0", "matplotlib>=3.9"]
+CORE = ["numpy>=2.0", "scipy>=1.13", "pyyaml>=6.0", "matplotlib>=3.9", "jinja2>=3.1"]
 
 EXTRAS = {
     # Training and evaluation on the CPU or GPU build of TensorFlow. An image for
@@ -31,7 +31,7 @@ EXTRAS = {
         "zstandard>=0.22",
     ],
     "language": ["py3langid>=0.4"],  # the rule wrong_language
-    "evaluate": ["sacrebleu>=2.6,<3"],
+    "evaluate": ["ctranslate2>=4.8,<5", "sacrebleu>=2.6,<3"],
     "kubeflow": ["kfp>=2.17,<2.17.3"],
 }
 EXTRAS["all"] = sorted({name for extra in EXTRAS.values() for name in extra})
@@ -40,7 +40,7 @@ EXTRAS["comet"] = ["unbabel-comet>=2.2"]
 EXTRAS["huggingface"] = ["datasets>=2.19"]
 EXTRAS["gcp"] = ["apache-beam[gcp]>=2.77,<3"]
 EXTRAS["aws"] = ["apache-beam[aws]>=2.77,<3"]
-EXTRAS["dev"] = EXTRAS["all"] + ["hypothesis", "pytest", "pytest-xdist", "ruff"]
+EXTRAS["dev"] = EXTRAS["all"] + ["hypothesis", "mypy", "pytest", "pytest-xdist", "ruff"]
 
 
 def _version() -> str:

@@ -104,7 +104,8 @@ def _vocabulary_cost(
 ) -> tuple[float, float]:
     """Wall and processor seconds of the vocabulary, made again, alone: they depend
     on the size of a sample, not of the text."""
-    from components import beam_runner, tokenize
+    from components import tokenize
+    from components.engines import beam_runner
     from components.tokenize import reservoir, vocabulary
 
     started, started_cpu = time.monotonic(), time.process_time()
@@ -173,7 +174,7 @@ def _print(fixed: dict, whole: dict) -> None:
 
 
 def _text_bytes(directory: Path) -> int:
-    from components.text_shards import read_shard
+    from components.artifacts.text_shards import read_shard
 
     return sum(
         len(record["source"].encode()) + len(record["target"].encode()) + 2

@@ -22,7 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
-from components.tensorflow_start import start_tensorflow
+from components.engines.tensorflow_start import start_tensorflow
 
 ROOT = Path(__file__).resolve().parent.parent
 TATOEBA = ROOT.parent / "shared" / "data" / "tatoeba" / "en-de"

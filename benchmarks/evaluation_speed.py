@@ -20,7 +20,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from components.tensorflow_start import start_tensorflow
+from components.engines.tensorflow_start import start_tensorflow
 
 LENGTH = 64
 VOCABULARY = 2000
@@ -58,7 +58,7 @@ def workloads(
     """Functions that train and evaluate once and return target tokens."""
     import tensorflow as tf
 
-    from components.cross_entropy import FIELDS, TestSet
+    from components.engines.cross_entropy import FIELDS, TestSet
     from components.train.config import Config
     from components.train.program import Program
     from models.nmt.sizes import get_shape
@@ -96,7 +96,7 @@ def speed(work: Callable[[], int], seconds: float) -> float:
 
 def memory(counts: list[int]) -> None:
     """Prints the most memory held after test sets of rising numbers of sentences."""
-    from components.cross_entropy import Scorer, TestSet
+    from components.engines.cross_entropy import Scorer, TestSet
     from models.nmt.sizes import get_shape
     from models.nmt.transformer import Transformer
 

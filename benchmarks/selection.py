@@ -25,15 +25,21 @@ from pathlib import Path
 
 import numpy as np
 
-from components import manifest, select, tokenize, train
+from components import select, tokenize, train
+from components.artifacts import manifest
+from components.artifacts.text_shards import (
+    TRAIN,
+    read_shard,
+    shard_bytes,
+    split_shards,
+)
+from components.artifacts.trial import Trial
 from components.ingest.config import TextTask
 from components.select.config import Contrastive
 from components.select.contrastive import contrast
 from components.select.scoring_models import Maker
 from components.select.step import Contrasts
-from components.text_shards import TRAIN, read_shard, shard_bytes, split_shards
 from components.train.config import Anneal
-from components.trial import Trial
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT.parent / "shared" / "data"

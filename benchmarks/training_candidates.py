@@ -28,10 +28,10 @@ def first(step: Step, start: float) -> tuple[Step, float]:
 
 def use_tensorflow(threads: int, width: int, precision: str, jit: str) -> None:
     """TensorFlow with the threads that a worker of a sweep gives it."""
-    from components.tensorflow_start import start_tensorflow
+    from components.engines.tensorflow_start import start_tensorflow
 
     start_tensorflow()
-    from components import strategy
+    from components.engines import strategy
 
     part = strategy.part_to_compile(jit, "default", precision)
     strategy.use_threads(threads, widest=width, part=part)
@@ -39,7 +39,7 @@ def use_tensorflow(threads: int, width: int, precision: str, jit: str) -> None:
 
 def tensorflow(threads: int):
     """TensorFlow for the others: everything they do may use all threads."""
-    from components.tensorflow_start import start_tensorflow
+    from components.engines.tensorflow_start import start_tensorflow
 
     start_tensorflow()
     import tensorflow as tf

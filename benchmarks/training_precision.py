@@ -74,7 +74,7 @@ def final_losses(
       In-domain losses by size, task, weight and seed, nats; process seconds that a
       trial took to train.
     """
-    from components import manifest, metrics_table
+    from components.artifacts import manifest, metrics_table
     from pipeline import experiment, local_runner
     from pipeline.steps import Context
 

@@ -167,7 +167,7 @@ def _until_killed(
 def _train_until_killed(
     folder: Path, values: Sequence[str], pipe: multiprocessing.connection.Connection
 ) -> None:
-    from components.tensorflow_start import start_tensorflow
+    from components.engines.tensorflow_start import start_tensorflow
 
     start_tensorflow()
     from components.train import trainer as _  # noqa: F401 - all that it imports
@@ -187,7 +187,7 @@ def _trainer(
     report: Callable[[int, int], None] = lambda step, steps: None,
 ):
     """The trainer of the first group of a sweep."""
-    from components.tensorflow_start import start_tensorflow
+    from components.engines.tensorflow_start import start_tensorflow
     from components.train import rows
     from components.train.group import form_groups
 
@@ -230,7 +230,7 @@ def checkpoints(arguments: argparse.Namespace) -> None:
 
 def input_pipeline(arguments: argparse.Namespace) -> None:
     """Bar: ten times what the "tiny" model consumes, on one core."""
-    from components.tensorflow_start import start_tensorflow
+    from components.engines.tensorflow_start import start_tensorflow
 
     start_tensorflow()
     import numpy as np

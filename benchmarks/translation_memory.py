@@ -43,7 +43,7 @@ _ODD = [
 
 def trained(folder: Path) -> Path:
     """A trial of a small sweep, trained here."""
-    from components.tensorflow_start import start_tensorflow
+    from components.engines.tensorflow_start import start_tensorflow
 
     start_tensorflow()
     sys.path.insert(0, str(ROOT))

@@ -13,8 +13,8 @@ import sys
 from collections.abc import Sequence
 from typing import TextIO
 
-from components import preemption
-from components.preemption import Preempted
+from components.engines import preemption
+from components.engines.preemption import Preempted
 from components.version import VERSION
 from models.errors import UserError
 from pipeline import (

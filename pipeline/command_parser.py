@@ -115,7 +115,7 @@ def add_out(parser: argparse.ArgumentParser, text: str) -> None:
 
 def deliver(text: str, out: Path | None) -> None:
     """Writes a result to a file, whole or not at all, or to standard output."""
-    from components.manifest import write_atomically
+    from components.artifacts.manifest import write_atomically
 
     if out is None:
         sys.stdout.write(text)

@@ -7,18 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from components import (
-    evaluate,
-    fit,
-    ingest,
-    recommend,
-    report,
-    select,
-    tokenize,
-    train,
-)
-from components.manifest import plain
-from components.trial import Trial
+from components import evaluate, fit, ingest, recommend, report, select, tokenize, train
+from components.artifacts.manifest import plain
+from components.artifacts.trial import Trial
 from models.errors import FieldError, UserError
 from pipeline import cross_checks, grid, loader, overrides, yaml_text
 

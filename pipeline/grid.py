@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from components.trial import Trial, check_mixture
+from components.artifacts.trial import Trial, check_mixture
 from models.errors import UserError
 from pipeline.suggestion import suggestion
 

@@ -15,8 +15,9 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from components import cluster, manifest
+from components.artifacts import manifest
 from components.duration import duration
+from components.engines import cluster
 from models.errors import UserError
 from pipeline import steps
 from pipeline.steps import Context

@@ -10,17 +10,8 @@ import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 
-from components import (
-    evaluate,
-    fit,
-    ingest,
-    recommend,
-    report,
-    select,
-    tokenize,
-    train,
-)
-from components.manifest import Manifest
+from components import evaluate, fit, ingest, recommend, report, select, tokenize, train
+from components.artifacts.manifest import Manifest
 from models.errors import UserError
 from pipeline.experiment import Experiment
 

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from components.preemption import Preempted
+from components.engines.preemption import Preempted
 from models.errors import FieldError, UserError
 from pipeline.command_parser import add_command, positive_count, positive_number
 
@@ -163,8 +163,8 @@ def _search(arguments: argparse.Namespace) -> SearchOptions:
 
 
 def _handle_translate(arguments: argparse.Namespace) -> None:
+    from components.engines.tensorflow_start import start_tensorflow
     from components.serve.lines import Tally, groups, translate_lines
-    from components.tensorflow_start import start_tensorflow
 
     options = _search(arguments)
     _check_folder(arguments.checkpoint)
@@ -284,8 +284,8 @@ def _say_what_was_odd(translator: LineTranslator, tally: Tally) -> None:
 
 
 def _handle_export(arguments: argparse.Namespace) -> None:
+    from components.engines.tensorflow_start import start_tensorflow
     from components.serve.versions import Shapes
-    from components.tensorflow_start import start_tensorflow
 
     options = _search(arguments)
     shapes = Shapes(

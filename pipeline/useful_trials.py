@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from components.artifacts.trial import check_mixture, format_mixture
 from components.fit.done_runs import DoneRuns
-from components.trial import check_mixture, format_mixture
 from models.errors import UserError
 from models.laws.design import Ranking, Subset, cheapest, rank
 from models.laws.precision import Precision, precision

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from components import manifest
+from components.artifacts import manifest
+from components.artifacts.manifest import Manifest
+from components.engines.tensorflow_start import start_tensorflow
 from components.evaluate.config import Config
-from components.manifest import Manifest
-from components.tensorflow_start import start_tensorflow
 from models.errors import UserError
 
 __all__ = ["Config", "run"]

@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from components import checkpoints
+from components.artifacts import checkpoints
+from components.artifacts.origins import parts_by_origin
 from components.evaluate import hypotheses
 from components.evaluate.layout import QUALITY, SENTENCES
-from components.origins import parts_by_origin
 from models.errors import UserError
 
 _TOGETHER = 200  # resamples in memory at a time

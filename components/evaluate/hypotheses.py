@@ -15,10 +15,10 @@ from pathlib import Path
 
 import numpy as np
 
+from components.artifacts.manifest import write_atomically
+from components.artifacts.origins import parts_by_origin
+from components.artifacts.text_shards import read_shard, split_shards
 from components.evaluate.layout import HYPOTHESES
-from components.manifest import write_atomically
-from components.origins import parts_by_origin
-from components.text_shards import read_shard, split_shards
 from models.errors import UserError
 
 SUFFIX = ".tsv"

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from components import manifest
+from components.artifacts import manifest
+from components.artifacts.metrics_table import Row
 from components.evaluate import hypotheses
 from components.evaluate.artifacts import Artifacts
 from components.evaluate.config import Quality
@@ -21,7 +22,6 @@ from components.evaluate.hypotheses import TestText, Translation
 from components.evaluate.layout import QUALITY
 from components.evaluate.scores import Metric, Scores
 from components.evaluate.trained import Trained, load_trained
-from components.metrics_table import Row
 from components.tokenize.reader import load_index
 from components.train.layout import kept_weights, load_record
 from models.errors import UserError

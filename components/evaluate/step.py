@@ -11,19 +11,24 @@ from pathlib import Path
 
 import numpy as np
 
-from components import checkpoints, manifest, metrics_table
-from components.cross_entropy import Scorer, SentenceLosses, TestSet, load_test_sets
+from components.artifacts import checkpoints, manifest, metrics_table
+from components.artifacts.metrics_table import Row
+from components.artifacts.trial import Trial
+from components.engines.cross_entropy import (
+    Scorer,
+    SentenceLosses,
+    TestSet,
+    load_test_sets,
+)
 from components.evaluate import quality
 from components.evaluate.artifacts import Artifacts
 from components.evaluate.config import Config
 from components.evaluate.layout import IRREDUCIBLE, SENTENCES
 from components.evaluate.trained import check_tokens, load_weights
-from components.metrics_table import Row
 from components.tokenize.reader import load_index
 from components.train.curves import failed_rows
 from components.train.layout import CURVE, WEIGHTS, load_record
 from components.train.milestones import is_final
-from components.trial import Trial
 from models.errors import UserError
 from models.nmt.sizes import count_parameters, get_shape
 from models.nmt.transformer import Transformer

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from components import checkpoints, manifest
+from components.artifacts import checkpoints, manifest
 from components.tokenize.reader import load_index
 from components.tokenize.vocabulary import FILE_NAME as VOCABULARY
 from components.tokenize.vocabulary import Vocabulary

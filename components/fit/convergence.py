@@ -6,10 +6,10 @@ import csv
 import io
 from collections.abc import Sequence
 
+from components.artifacts.trial import format_mixture
 from components.fit.config import Config
 from components.fit.held_out import cell
 from components.fit.table import Line
-from components.trial import format_mixture
 from models.errors import UserError
 from models.laws.curve import fit_learning_curve
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from components.manifest import write_atomically
+from components.artifacts.manifest import write_atomically
 from models.errors import UserError
 from models.laws.law import Law
 from models.laws.observations import Weighting

@@ -10,9 +10,9 @@ import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from components.artifacts.trial import check_mixture, format_mixture
 from components.fit import law_file, table
 from components.fit.held_out import cell
-from components.trial import check_mixture, format_mixture
 from models.errors import UserError
 from models.laws.law import Law
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from components import metrics_table
+from components.artifacts import metrics_table
 from components.fit.config import Config, HeldOut
 from components.fit.table import Line
 from models.errors import UserError

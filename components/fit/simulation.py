@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from components.trial import Trial, format_mixture
+from components.artifacts.trial import Trial, format_mixture
 from models.errors import UserError
 from models.laws.frontier import simplex
 

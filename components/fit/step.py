@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from components import manifest, metrics_table
+from components.artifacts import manifest, metrics_table
+from components.artifacts.manifest import Manifest, write_atomically
 from components.fit import convergence, held_out, law_file, quality, table
 from components.fit.config import Config
 from components.fit.report import report_text
 from components.fit.runs import Runs, sort_rows
-from components.manifest import Manifest, write_atomically
 from models.errors import UserError
 from models.laws import fit_approximate, fit_individual, fit_joint
 from models.laws.bivariate import fit_bivariate

@@ -13,8 +13,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from components import metrics_table
-from components.trial import parse_mixture
+from components.artifacts import metrics_table
+from components.artifacts.trial import parse_mixture
 from models.errors import UserError
 from models.laws.law import CEILINGS
 

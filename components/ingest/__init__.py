@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from components.artifacts.manifest import Manifest
 from components.ingest.config import Config
-from components.manifest import Manifest
 
 __all__ = ["Config", "run"]
 

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Literal
 
-from components import beam_runner
+from components.engines import beam_runner
 from components.ingest.corpus import Corpus, TextTask, TextTestSet
 from components.ingest.deduplication import Duplicates
 from components.ingest.rules import Rules

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Literal
 
-from components.text_shards import IN_DOMAIN, TRAIN
+from components.artifacts.text_shards import IN_DOMAIN, TRAIN
 from models.errors import FieldError, UserError
 
 ORIGINS = ("source", "target", "mixed")

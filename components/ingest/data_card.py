@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from components import manifest
+from components.artifacts import manifest
+from components.artifacts.text_shards import TRAIN
 from components.ingest.layout import ACCEPTED, CARD, CARD_TEXT, LENGTH_ENDS
-from components.text_shards import TRAIN
 
 FORMAT = "polyscale.data_card"
 VERSION = 1

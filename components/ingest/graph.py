@@ -26,6 +26,7 @@ import apache_beam as beam
 from apache_beam import pvalue
 from apache_beam.io.filesystems import FileSystems
 
+from components.artifacts.text_shards import IN_DOMAIN, TRAIN
 from components.ingest import card
 from components.ingest.config import Config
 from components.ingest.layout import SCRATCH
@@ -41,7 +42,6 @@ from components.ingest.stages import (
     in_file_order,
     marks_of,
 )
-from components.text_shards import IN_DOMAIN, TRAIN
 
 
 def build(

@@ -8,11 +8,11 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
+from components.artifacts.text_shards import IN_DOMAIN, TRAIN
 from components.ingest import dataset_files, languages, places
 from components.ingest.config import Config, Corpus, TextTask, TextTestSet
 from components.ingest.corpus import ORIGINS
 from components.ingest.synthetic import check_tasks
-from components.text_shards import IN_DOMAIN, TRAIN
 from models.errors import UserError
 
 TFDS = "tfds"

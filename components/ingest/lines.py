@@ -11,6 +11,7 @@ import itertools
 import logging
 from collections.abc import Iterator, Sequence
 
+from components.artifacts.text_shards import IN_DOMAIN, TRAIN
 from components.ingest import shift
 from components.ingest.batch import BATCH, Batch
 from components.ingest.corpus import ORIGINS
@@ -20,7 +21,6 @@ from components.ingest.languages import matches, sides
 from components.ingest.layout import MISALIGNED_FILES, NOT_TEXT
 from components.ingest.repair import decode
 from components.ingest.synthetic import SyntheticConfig, generate
-from components.text_shards import IN_DOMAIN, TRAIN
 from models.errors import UserError
 
 log = logging.getLogger(__name__)

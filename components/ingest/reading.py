@@ -6,6 +6,7 @@ import dataclasses
 import itertools
 from collections.abc import Iterator, Sequence
 
+from components.artifacts.text_shards import TRAIN
 from components.ingest.batch import BATCH, Batch
 from components.ingest.formats import READERS, SIZES
 from components.ingest.formats.pair import Pair
@@ -13,7 +14,6 @@ from components.ingest.inputs import LINES, SyntheticInput, TextInput
 from components.ingest.layout import NOT_TEXT
 from components.ingest.lines import origin_of, read_synthetic, read_text
 from components.ingest.synthetic import SyntheticConfig
-from components.text_shards import TRAIN
 from models.errors import UserError
 
 

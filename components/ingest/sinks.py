@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from apache_beam.io.filesystems import FileSystems
 
+from components.artifacts.text_shards import TRAIN, shard_name, write_records
 from components.ingest import card, spill
 from components.ingest.block import Block, Letters, Rejected
 from components.ingest.layout import ACCEPTED, DEAD_LETTERS, REPORT
-from components.text_shards import TRAIN, shard_name, write_records
 
 Counted = tuple[tuple[str, str, str], int]
 Sampled = tuple[tuple[str, str, str], list[tuple[int, str, str]]]

@@ -9,6 +9,8 @@ import apache_beam as beam
 import numpy as np
 from apache_beam import pvalue
 
+from components.artifacts.origins import MIXED
+from components.artifacts.text_shards import IN_DOMAIN, TRAIN
 from components.ingest import duplicates, near, spill, splits
 from components.ingest.batch import Batch
 from components.ingest.block import Block
@@ -26,8 +28,6 @@ from components.ingest.sinks import (
     dead_letter_buckets,
     parse_bucket,
 )
-from components.origins import MIXED
-from components.text_shards import IN_DOMAIN, TRAIN
 
 
 class Clean(beam.DoFn):

@@ -9,13 +9,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from components import beam_runner, manifest
+from components.artifacts import manifest
+from components.artifacts.manifest import Manifest
+from components.artifacts.text_shards import IN_DOMAIN, TRAIN
+from components.engines import beam_runner
 from components.ingest import data_card, places
 from components.ingest.config import Config
 from components.ingest.inputs import about_pairs, files_of, list_inputs
 from components.ingest.layout import ACCEPTED, COUNTS, NOT_TEXT, READ, REPORT, SCRATCH
-from components.manifest import Manifest
-from components.text_shards import IN_DOMAIN, TRAIN
 from models.errors import UserError
 
 log = logging.getLogger(__name__)

@@ -11,12 +11,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from components import manifest
+from components.artifacts import manifest
+from components.artifacts.manifest import Manifest, write_atomically
+from components.artifacts.trial import format_mixture
 from components.fit import law_file
 from components.fit.held_out import cell
-from components.manifest import Manifest, write_atomically
 from components.recommend.config import Config
-from components.trial import format_mixture
 from models.errors import UserError
 from models.laws.frontier import Frontier, frontier
 from models.laws.law import Law

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from components.manifest import Manifest
+from components.artifacts.manifest import Manifest
 from components.report.config import Config
 
 __all__ = ["Config", "run"]

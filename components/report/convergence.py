@@ -10,7 +10,7 @@ import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 
-from components.metrics_table import Row
+from components.artifacts.metrics_table import Row
 
 
 @dataclasses.dataclass(frozen=True)

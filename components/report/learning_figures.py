@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
-from components.metrics_table import Row
+from components.artifacts.metrics_table import Row
 from components.report import captions, convergence
 from components.report.appearance import (
     ALERT,

@@ -8,8 +8,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
+from components.artifacts.metrics_table import Row
 from components.fit.quality import METRICS, better_curve
-from components.metrics_table import Row
 from components.report import captions
 from components.report.appearance import INK, MUTED, panels, size_colour
 from components.report.drawing import Drawing

@@ -8,14 +8,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from components import manifest, metrics_table
+from components.artifacts import manifest, metrics_table
+from components.artifacts.manifest import Manifest
+from components.artifacts.metrics_table import Row
 from components.fit import Config as FitConfig
 from components.fit import convergence, held_out, law_file
 from components.fit import table as fit_table
 from components.fit.held_out import Compared
 from components.fit.runs import Runs, sort_rows
-from components.manifest import Manifest
-from components.metrics_table import Row
 from components.report.config import Config
 from models.errors import UserError
 from models.laws import Law

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
+from components.artifacts.metrics_table import Row
 from components.evaluate import hypotheses
-from components.metrics_table import Row
 from components.report.tables import number, table
 
 _SHARES = (0.1, 0.3, 0.5, 0.7, 0.9)  # of the sentences by length, one each

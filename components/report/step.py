@@ -10,8 +10,8 @@ from typing import Any
 
 from matplotlib import rc_context
 
-from components import manifest
-from components.manifest import Manifest, write_atomically
+from components.artifacts import manifest
+from components.artifacts.manifest import Manifest, write_atomically
 from components.report import page, samples
 from components.report.appearance import RC
 from components.report.coefficient_figures import (

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Literal
 
-from components import beam_runner
+from components.engines import beam_runner
 from components.ingest.corpus import TextTask
 from components.select.layout import CORRUPTED, IN_DOMAIN, NOISY, TRUSTED
 from models.errors import FieldError

@@ -21,7 +21,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from components import checkpoints
+from components.artifacts import checkpoints
+from components.artifacts.test_sets import FIELDS, LONGEST, LongPair, TestSet
+from components.engines.tensorflow_start import start_tensorflow
 from components.select.layout import (
     BOTH,
     CORRUPTED,
@@ -30,15 +32,13 @@ from components.select.layout import (
     NOISY,
     TRUSTED,
 )
-from components.tensorflow_start import start_tensorflow
-from components.test_sets import FIELDS, LONGEST, LongPair, TestSet
 from components.tokenize import packing, shards
 from components.tokenize.config import Config as Rows
 from components.tokenize.vocabulary import Vocabulary
 from models.nmt.sizes import get_shape
 
 if TYPE_CHECKING:
-    from components.cross_entropy import Scorer
+    from components.engines.cross_entropy import Scorer
 
 
 @dataclasses.dataclass(frozen=True)
@@ -129,7 +129,7 @@ def contrast(nats: Mapping[str, np.ndarray], against: str) -> np.ndarray:
 def _scorer(models: Path, key: str) -> Scorer:
     """The models, loaded once a process for each key."""
     start_tensorflow()
-    from components.cross_entropy import Scorer
+    from components.engines.cross_entropy import Scorer
     from models.nmt.transformer import Transformer
 
     arrays, record = checkpoints.load(models / MODELS)

@@ -18,11 +18,11 @@ import numpy as np
 from apache_beam import pvalue
 from apache_beam.io.filesystems import FileSystems
 
+from components.artifacts.text_shards import TRAIN, read_shard
 from components.select import ranking, sorting
 from components.select.combined import Scores
 from components.select.config import Config
 from components.select.sorting import Job, Key, Ranked
-from components.text_shards import TRAIN, read_shard
 
 _BATCH = 4096
 

@@ -7,7 +7,7 @@ import heapq
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from components.text_shards import read_shard
+from components.artifacts.text_shards import read_shard
 
 Pair = tuple[str, str]
 

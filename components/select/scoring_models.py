@@ -15,17 +15,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from components import ingest, manifest, tokenize, train
+from components import ingest, tokenize, train
+from components.artifacts import manifest
+from components.artifacts.text_shards import TRAIN, read_shard, split_shards, splits
+from components.artifacts.trial import Trial
+from components.engines.tensorflow_start import start_tensorflow
 from components.ingest.config import TextTestSet
 from components.ingest.corpus import Columns
 from components.select import worse_text
 from components.select.config import Config, Contrastive
 from components.select.layout import CORRUPTED, IN_DOMAIN, MODELS, TRUSTED
-from components.tensorflow_start import start_tensorflow
-from components.text_shards import TRAIN, read_shard, split_shards, splits
 from components.tokenize.reader import load_index
 from components.train.layout import WEIGHTS, load_record
-from components.trial import Trial
 from models.errors import UserError
 
 log = logging.getLogger(__name__)

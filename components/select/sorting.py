@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 from apache_beam.io.filesystems import FileSystems
 
+from components.artifacts.text_shards import SUFFIX, TRAIN, read_shard, write_records
 from components.select import ranking
 from components.select.layout import SCORES, SCORES_SUFFIX
-from components.text_shards import SUFFIX, TRAIN, read_shard, write_records
 
 Key = tuple[str, int]
 

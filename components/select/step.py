@@ -11,13 +11,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from components import beam_runner, manifest, tokenize
-from components.manifest import Manifest
+from components import tokenize
+from components.artifacts import manifest
+from components.artifacts.manifest import Manifest
+from components.artifacts.text_shards import TRAIN, split_shards, splits
+from components.engines import beam_runner
 from components.select.config import Config
 from components.select.layout import COUNTS, REPORT
 from components.select.sampling import pairs_of, sample
 from components.select.scoring_models import Maker
-from components.text_shards import TRAIN, split_shards, splits
 from models.errors import UserError
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from components import checkpoints
+from components.artifacts import checkpoints
 from components.train import mixture, rows
 from components.train.config import Config
 from components.train.program import Program

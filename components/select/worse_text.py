@@ -9,10 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from components import manifest
+from components.artifacts import manifest
+from components.artifacts.text_shards import (
+    TRAIN,
+    shard_bytes,
+    shard_name,
+    split_shards,
+    splits,
+)
 from components.select import corruption
 from components.select.sampling import Pair, sample
-from components.text_shards import TRAIN, shard_bytes, shard_name, split_shards, splits
 from models.errors import UserError
 
 LEAST = 20  # pairs of a task: fewer are no sample of anything

@@ -22,7 +22,7 @@ from pathlib import Path
 
 import tensorflow as tf
 
-from components import manifest
+from components.artifacts import manifest
 from components.evaluate.trained import Trained
 from components.serve.graph import TranslationModule
 from components.serve.versions import DESCRIPTION, FORMAT, Shapes, next_version

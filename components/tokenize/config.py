@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Literal
 
-from components import beam_runner
+from components.engines import beam_runner
 from models.errors import FieldError
 
 LONGEST_ROW = 16383

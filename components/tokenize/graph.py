@@ -10,7 +10,7 @@ import apache_beam as beam
 from apache_beam import pvalue
 from apache_beam.io.filesystems import FileSystems
 
-from components.text_shards import SUFFIX as TEXT_SUFFIX
+from components.artifacts.text_shards import SUFFIX as TEXT_SUFFIX
 from components.tokenize import shards
 from components.tokenize.config import Config
 from components.tokenize.layout import DEAD_LETTERS, SUFFIX

@@ -18,7 +18,7 @@ import apache_beam as beam
 from apache_beam import pvalue
 from apache_beam.io.filesystems import FileSystems
 
-from components.text_shards import SUFFIX, TRAIN, read_shard, split_shards
+from components.artifacts.text_shards import SUFFIX, TRAIN, read_shard, split_shards
 
 _REPORT = "counts.json"
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from components.text_shards import TRAIN, read_shard, shard_bytes
+from components.artifacts.text_shards import TRAIN, read_shard, shard_bytes
 from components.tokenize import packing, records
 from components.tokenize.config import Config
 from components.tokenize.layout import (

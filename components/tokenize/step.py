@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from components import beam_runner, manifest
-from components.manifest import Manifest
-from components.text_shards import SUFFIX as TEXT_SUFFIX
-from components.text_shards import TRAIN, split_shards, splits
+from components.artifacts import manifest
+from components.artifacts.manifest import Manifest
+from components.artifacts.text_shards import SUFFIX as TEXT_SUFFIX
+from components.artifacts.text_shards import TRAIN, split_shards, splits
+from components.engines import beam_runner
 from components.tokenize.config import Config
 from components.tokenize.layout import (
     FORMAT,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from components.manifest import Manifest
+from components.artifacts.manifest import Manifest
+from components.artifacts.trial import Trial
 from components.train.config import Config
-from components.trial import Trial
 
 __all__ = ["Config", "run"]
 

@@ -81,7 +81,7 @@ class Config:
       precision: Keras dtype policy.
       jit: What XLA compiles of a step: all of it (``on``), the ``chains`` of
         elementwise operations between the products, nothing (``off``), or ``auto``:
-        see `components.strategy.part_to_compile`.
+        see `components.engines.strategy.part_to_compile`.
     """
 
     sizes: tuple[str, ...]

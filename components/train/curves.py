@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 
-from components.cross_entropy import SentenceLosses, TestSet
-from components.metrics_table import Row
-from components.trial import Trial, format_mixture
+from components.artifacts.metrics_table import Row
+from components.artifacts.trial import Trial, format_mixture
+from components.engines.cross_entropy import SentenceLosses, TestSet
 from models.nmt.sizes import ParameterCount
 
 

@@ -7,8 +7,8 @@ import hashlib
 import json
 from collections.abc import Iterable, Sequence
 
+from components.artifacts.trial import Trial
 from components.train.config import Config
-from components.trial import Trial
 
 
 @dataclasses.dataclass(frozen=True)

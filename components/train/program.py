@@ -10,8 +10,8 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from components import strategy as strategies
-from components.cross_entropy import Scorer, SentenceLosses, TestSet
+from components.engines import strategy as strategies
+from components.engines.cross_entropy import Scorer, SentenceLosses, TestSet
 from components.train import telemetry
 from components.train.config import Config
 from components.train.distributed_optimizer import DistributedAdafactor

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from components import checkpoints
-from components.manifest import write_atomically
-from components.metrics_table import Row
-from components.metrics_table import write as write_table
+from components.artifacts import checkpoints
+from components.artifacts.manifest import write_atomically
+from components.artifacts.metrics_table import Row
+from components.artifacts.metrics_table import write as write_table
 from components.train.layout import CURVE, RECORD, WEIGHTS
 from components.train.milestones import is_final
 

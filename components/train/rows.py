@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from components.manifest import write_atomically
+from components.artifacts.manifest import write_atomically
 from components.tokenize.layout import SIDES
 from components.tokenize.reader import load_index, load_parts
 from models.errors import UserError

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from components.manifest import write_atomically
+from components.artifacts.manifest import write_atomically
 from components.train import rows
 from components.train.config import Config
 from components.train.group import Group

@@ -13,8 +13,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from components import cluster, manifest
-from components.manifest import Manifest
+from components.artifacts import manifest
+from components.artifacts.manifest import Manifest
+from components.artifacts.trial import Trial
+from components.engines import cluster
 from components.tokenize.reader import load_index
 from components.train import results, rows, storage
 from components.train.config import Config
@@ -22,7 +24,6 @@ from components.train.group import Group, resumed_groups
 from components.train.layout import load_record
 from components.train.progress import Progress
 from components.train.workers import Assignment, Events, train_all
-from components.trial import Trial
 from models.errors import UserError
 from models.nmt.sizes import count_parameters, get_shape
 

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import numpy as np
 
-from components.manifest import digest_file
-from components.test_sets import TestSet, load_test_sets
+from components.artifacts.manifest import digest_file
+from components.artifacts.test_sets import TestSet, load_test_sets
+from components.artifacts.trial import Trial
 from components.tokenize.reader import load_index
 from components.tokenize.vocabulary import FILE_NAME as VOCABULARY
 from components.train import mixture, rows
 from components.train.config import Config
 from components.train.rows import Rows
-from components.trial import Trial
 from models.errors import UserError
 
 

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from components import checkpoints, cluster
-from components.metrics_table import Row
-from components.preemption import Preempted
+from components.artifacts import checkpoints
+from components.artifacts.metrics_table import Row
+from components.engines import cluster
+from components.engines.preemption import Preempted
 from components.train import mixture, results, stopwatch
 from components.train.config import Config
 from components.train.curves import curve_rows

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from components.metrics_table import Row
+from components.artifacts.metrics_table import Row
+from components.artifacts.trial import Trial
 from components.train import results, telemetry
 from components.train.board import Board
 from components.train.layout import TENSORBOARD
-from components.trial import Trial
 from models.nmt.sizes import get_shape
 
 if TYPE_CHECKING:

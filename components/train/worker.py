@@ -19,9 +19,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from components import preemption
-from components.preemption import Preempted
-from components.tensorflow_start import start_tensorflow
+from components.engines import preemption
+from components.engines.preemption import Preempted
+from components.engines.tensorflow_start import start_tensorflow
 from components.train.config import Config
 from components.train.group import Group
 from models.errors import UserError
@@ -102,7 +102,7 @@ def _work(
     ours.setLevel(logging.INFO)
     ours.addHandler(_ToParent(connection))
     start_tensorflow()
-    from components import strategy
+    from components.engines import strategy
     from components.train.programs import Programs
     from components.train.sweep_data import SweepData
 

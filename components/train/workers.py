@@ -17,8 +17,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-from components import preemption
-from components.preemption import Preempted
+from components.engines import preemption
+from components.engines.preemption import Preempted
 from components.train.group import Group
 from components.train.worker import Assignment, work
 from models.errors import UserError

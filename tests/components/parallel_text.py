@@ -6,10 +6,10 @@ import random
 from pathlib import Path
 
 from components import ingest
+from components.artifacts.text_shards import read_shard, split_shards
 from components.ingest.config import TextTask
 from components.ingest.keys import comparable
 from components.ingest.rules import Rules, TooLong
-from components.text_shards import read_shard, split_shards
 
 TASKS = ("en-de", "en-fr")
 

@@ -13,7 +13,8 @@ from apache_beam.options.pipeline_options_validator import PipelineOptionsValida
 from apache_beam.runners.portability.portable_runner import PortableRunner
 from apache_beam.runners.portability.stager import Stager
 
-from components import beam_runner, ingest, select, tokenize
+from components import ingest, select, tokenize
+from components.engines import beam_runner
 from components.ingest import graph as ingest_graph
 from components.ingest.config import SyntheticConfig
 from components.ingest.deduplication import Duplicates

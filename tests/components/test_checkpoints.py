@@ -5,7 +5,7 @@ import logging
 import numpy as np
 import pytest
 
-from components import checkpoints
+from components.artifacts import checkpoints
 from models.errors import UserError
 
 

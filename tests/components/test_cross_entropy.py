@@ -8,12 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from components import manifest, tokenize
-from components.cross_entropy import FIELDS, Scorer, TestSet, sum_by_segment
-from components.test_sets import LONGEST, LongPair, load_test_sets
-from components.text_shards import shard_bytes
+from components import tokenize
+from components.artifacts import manifest
+from components.artifacts.test_sets import LONGEST, LongPair, load_test_sets
+from components.artifacts.text_shards import shard_bytes
+from components.artifacts.trial import Trial
+from components.engines.cross_entropy import FIELDS, Scorer, TestSet, sum_by_segment
 from components.train.curves import curve_rows
-from components.trial import Trial
 from models.errors import UserError
 from models.nmt.sizes import count_parameters, get_shape
 from models.nmt.transformer import Transformer
@@ -111,7 +112,7 @@ def test_another_batch_is_the_same_loss(model, monkeypatch):
     rng = np.random.default_rng(5)
     sets = packed(pairs(rng, 40), rng), packed(pairs(rng, 9), rng)
     together = Scorer(model).score_all(sets)
-    monkeypatch.setattr("components.cross_entropy.BATCH_ROWS", 7)
+    monkeypatch.setattr("components.engines.cross_entropy.BATCH_ROWS", 7)
     alone = [Scorer(model).score(test_set) for test_set in sets]
     for a, b in zip(together, alone, strict=True):
         np.testing.assert_allclose(a.nats, b.nats, rtol=5e-6)

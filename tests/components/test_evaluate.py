@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from components.cross_entropy import sum_by_segment
+from components.artifacts.metrics_table import Row
+from components.engines.cross_entropy import sum_by_segment
 from components.evaluate.step import final_row, irreducible_losses
-from components.metrics_table import Row
 
 
 def row(step, loss):

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from components import ingest
+from components.artifacts.text_shards import read_shard, split_shards, splits
 from components.ingest import spill
 from components.ingest.batch import Batch
 from components.ingest.block import Rejected
@@ -17,7 +18,6 @@ from components.ingest.inputs import SyntheticInput
 from components.ingest.keys import comparable
 from components.ingest.sinks import Sinks
 from components.ingest.stages import in_file_order
-from components.text_shards import read_shard, split_shards, splits
 from models.errors import FieldError, UserError
 from tests.components.parallel_text import (
     TASKS,

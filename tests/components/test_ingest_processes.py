@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from components import ingest
+from components.artifacts.manifest import load
 from components.ingest.config import TextTask
 from components.ingest.deduplication import Duplicates
-from components.manifest import load
 from tests.components.parallel_text import TASKS, a_config, all_bytes, write
 
 ROOT = Path(__file__).resolve().parents[2]

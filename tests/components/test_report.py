@@ -15,12 +15,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from components import fit, manifest, recommend, report
-from components.metrics_table import Row, read, write
+from components import fit, recommend, report
+from components.artifacts import manifest
+from components.artifacts.metrics_table import Row, read, write
+from components.artifacts.trial import Trial, format_mixture
 from components.report.config import Config
 from components.report.record import read as read_record
 from components.report.step import draw
-from components.trial import Trial, format_mixture
 from models.errors import UserError
 
 SIZES = {"2k": 2016, "5k": 5144, "12k": 12296, "27k": 27008, "64k": 66304}

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from components import fit, recommend, report
+from components.artifacts.metrics_table import Row, write
 from components.fit.simulation import simulate_table
-from components.metrics_table import Row, write
 from components.report.appearance import INK
 from components.report.config import Config
 from components.report.record import read

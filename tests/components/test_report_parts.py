@@ -6,8 +6,8 @@ import math
 
 import pytest
 
+from components.artifacts.metrics_table import Row
 from components.fit.held_out import Compared
-from components.metrics_table import Row
 from components.report import convergence, proof
 from components.report.appearance import (
     count_text,

@@ -6,8 +6,8 @@ import dataclasses
 
 import pytest
 
+from components.artifacts.metrics_table import Row
 from components.evaluate import hypotheses
-from components.metrics_table import Row
 from components.report import samples
 
 SIZES = {"5k": 5000, "9k": 9000, "15k": 15000}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from components.tensorflow_start import _stderr_held_back
+from components.engines.tensorflow_start import _stderr_held_back
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.mark.slow
 def test_it_starts_without_greetings():
     code = (
-        "from components.tensorflow_start import start_tensorflow\n"
+        "from components.engines.tensorflow_start import start_tensorflow\n"
         "start_tensorflow()\n"
         "import tensorflow as tf\n"
         "print(float(tf.reduce_sum(tf.ones([3, 2]))))\n"

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from components import tokenize
-from components.text_shards import read_shard, shard_bytes, split_shards
+from components.artifacts.text_shards import read_shard, shard_bytes, split_shards
 from components.tokenize.reader import NO_SENTENCE, load_index, load_split
 from components.tokenize.vocabulary import (
     EOS,

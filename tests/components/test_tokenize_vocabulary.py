@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 import sentencepiece
 
-from components import beam_runner, tokenize
-from components.text_shards import shard_bytes
+from components import tokenize
+from components.artifacts.text_shards import shard_bytes
+from components.engines import beam_runner
 from components.tokenize import reservoir
 from components.tokenize.reader import load_index, load_split
 from components.tokenize.vocabulary import Vocabulary

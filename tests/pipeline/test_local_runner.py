@@ -7,8 +7,8 @@ import logging
 
 import pytest
 
-from components import manifest, metrics_table
-from components.metrics_table import Row
+from components.artifacts import manifest, metrics_table
+from components.artifacts.metrics_table import Row
 from models.errors import UserError
 from pipeline import local_runner, steps
 from pipeline.experiment import load

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from components.manifest import FILE_NAME
+from components.artifacts.manifest import FILE_NAME
 from models.nmt.sizes import LADDER
 from pipeline.experiment import find, load
 from pipeline.steps import VERBS

@@ -5,10 +5,11 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from components import evaluate, manifest, tokenize, train
+from components import evaluate, tokenize, train
+from components.artifacts import manifest
+from components.artifacts.text_shards import shard_bytes
+from components.artifacts.trial import Trial
 from components.evaluate.config import Quality
-from components.text_shards import shard_bytes
-from components.trial import Trial
 
 TASKS = ("en-de", "en-fr")
 WORDS = {

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from sacrebleu.metrics import BLEU, CHRF
 
-from components import metrics_table, tokenize
+from components import tokenize
+from components.artifacts import metrics_table
 from components.evaluate import hypotheses, overlap_metrics, quality
 from components.evaluate.config import Quality
 from components.evaluate.trained import load_trained

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from components import ingest
+from components.artifacts.text_shards import read_shard, split_shards
 from components.ingest.config import Config, Rules, TextTask
-from components.text_shards import read_shard, split_shards
 from models.errors import UserError
 
 ODD = [

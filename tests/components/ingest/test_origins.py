@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from components import ingest, tokenize
+from components.artifacts.test_sets import load_test_sets
+from components.artifacts.text_shards import read_shard, split_shards
 from components.ingest.config import Config, Corpus, TextTask
 from components.ingest.corpus import Columns
 from components.ingest.rules import Rules
-from components.test_sets import load_test_sets
-from components.text_shards import read_shard, split_shards
 from components.tokenize.reader import load_index
 
 ORIGINS = {"en": "source", "de": "target", "fr": "mixed", "": "mixed"}

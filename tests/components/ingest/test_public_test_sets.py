@@ -10,9 +10,9 @@ from sacrebleu.dataset import DATASETS
 from sacrebleu.dataset import base as sacrebleu_base
 
 from components import ingest
+from components.artifacts.text_shards import read_shard
 from components.ingest import places
 from components.ingest.config import TextTask, TextTestSet
-from components.text_shards import read_shard
 from models.errors import UserError
 
 LINES = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from components import manifest
-from components.text_shards import shard_bytes
+from components.artifacts import manifest
+from components.artifacts.text_shards import shard_bytes
 
 TASKS = ("en-de", "en-zh")
 KINDS = ("clean", "misaligned", "copied")

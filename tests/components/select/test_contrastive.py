@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 
 from components import select, tokenize
+from components.artifacts.manifest import load
+from components.artifacts.text_shards import read_shard, shard_bytes, split_shards
 from components.ingest.config import TextTask
-from components.manifest import load
 from components.select import worse_text
 from components.select.combined import combine
 from components.select.config import Contrastive
 from components.select.contrastive import Contrast
 from components.select.layout import MODELS
 from components.select.scoring_models import Maker
-from components.text_shards import read_shard, shard_bytes, split_shards
 from components.tokenize.reader import load_index
 from components.tokenize.vocabulary import Vocabulary
 from components.train.layout import WEIGHTS
@@ -97,7 +97,7 @@ def nats(weights: dict[str, np.ndarray], source: list[int], target: list[int]) -
 
 @pytest.mark.slow
 def test_a_score_is_what_fine_tuning_saves_for_a_token(made):
-    from components import checkpoints
+    from components.artifacts import checkpoints
 
     folder = made / ".select-models"
     stack, _ = checkpoints.load(folder / "models" / MODELS)
@@ -116,7 +116,7 @@ def test_a_score_is_what_fine_tuning_saves_for_a_token(made):
 
 @pytest.mark.slow
 def test_the_models_are_the_trainers_and_what_came_of_them(made):
-    from components import checkpoints
+    from components.artifacts import checkpoints
 
     folder = made / ".select-models"
     stack, record = checkpoints.load(folder / "models" / MODELS)

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from components import select, tokenize
-from components.manifest import load
+from components.artifacts.manifest import load
+from components.artifacts.text_shards import read_shard, split_shards
 from components.select import ranking
-from components.text_shards import read_shard, split_shards
 from components.tokenize.reader import load_index, load_split
 from components.tokenize.vocabulary import Vocabulary
 from models.errors import FieldError, UserError

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from components.test_sets import TestSet
+from components.artifacts.test_sets import TestSet
+from components.artifacts.trial import Trial
 from components.train.group import Group
 from components.train.rows import FIELDS, Rows
 from components.train.sweep_data import SweepData
-from components.trial import Trial
 
 TASKS = ("en-de", "en-fr")
 VOCABULARY = 23

@@ -5,11 +5,12 @@ import logging
 
 import pytest
 
-from components import evaluate, metrics_table
+from components import evaluate
+from components.artifacts import metrics_table
+from components.artifacts.trial import Trial
 from components.train import run
 from components.train.config import Config
 from components.train.layout import load_record
-from components.trial import Trial
 from models.nmt.sizes import count_parameters, get_shape
 from tests.components.train.sweep_data import TASKS, VOCABULARY
 from tests.components.train.token_files import write_tokens

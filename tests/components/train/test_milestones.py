@@ -1,9 +1,9 @@
 """When trials are evaluated, and how they are grouped."""
 
+from components.artifacts.trial import Trial
 from components.train.config import Config
 from components.train.group import form_groups, resumed_groups
 from components.train.milestones import evaluation_steps, is_final
-from components.trial import Trial
 
 
 def config(**changes):

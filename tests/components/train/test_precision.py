@@ -2,10 +2,11 @@
 
 import pytest
 
-from components import evaluate, metrics_table
+from components import evaluate
+from components.artifacts import metrics_table
+from components.artifacts.trial import Trial
 from components.train import run
 from components.train.config import Config
-from components.trial import Trial
 from tests.components.train.sweep_data import TASKS
 from tests.components.train.token_files import write_tokens
 

@@ -5,10 +5,10 @@ import logging
 
 import pytest
 
+from components.artifacts.trial import Trial
 from components.train import progress
 from components.train.group import Group
 from components.train.progress import Progress
-from components.trial import Trial
 
 
 class Terminal(io.StringIO):

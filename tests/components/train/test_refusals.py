@@ -11,14 +11,14 @@ from collections import namedtuple
 import numpy as np
 import pytest
 
-from components import preemption
+from components.artifacts.trial import Trial
+from components.engines import preemption
 from components.train import run, storage, worker
 from components.train.config import Config
 from components.train.group import form_groups
 from components.train.milestones import evaluation_steps
 from components.train.rows import Rows
 from components.train.sweep_data import batch_rows, micro_batches
-from components.trial import Trial
 from models.errors import FieldError, UserError
 from models.nmt.sizes import count_parameters, get_shape
 from tests.components.train.sweep_data import TASKS, VOCABULARY, packed_rows

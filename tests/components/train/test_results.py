@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from components.metrics_table import Row
+from components.artifacts.metrics_table import Row
 from components.train.results import best_losses, final_losses
 
 WHOLE = Row(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from components import cluster, strategy
+from components.engines import cluster, strategy
 from components.train.config import Config
 from models.errors import FieldError, UserError
 
@@ -28,7 +28,7 @@ if any(one["strategy"] == "mirrored" for one in arrangements):
         tf.config.list_physical_devices("CPU")[0],
         [tf.config.LogicalDeviceConfiguration()] * 2,
     )
-from components import strategy
+from components.engines import strategy
 strategy.build(arrangements[0]["strategy"])  # a cluster must be joined first of all
 import numpy as np
 from components.train import mixture
@@ -183,7 +183,7 @@ def test_a_tpu_that_is_not_there_is_refused(monkeypatch):
 
 
 def test_a_tpu_that_does_not_answer_is_said(monkeypatch):
-    from components import strategy
+    from components.engines import strategy
 
     monkeypatch.setenv("TPU_NAME", "grpc://localhost:1")
     monkeypatch.setattr(

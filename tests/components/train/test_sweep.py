@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from components import checkpoints, manifest, metrics_table
+from components.artifacts import checkpoints, manifest, metrics_table
+from components.artifacts.trial import Trial
 from components.train import run, sweep, workers
 from components.train.config import Config
 from components.train.layout import CURVE, WEIGHTS, load_record
-from components.trial import Trial
 from tests.components.train.token_files import write_tokens
 
 pytestmark = pytest.mark.slow

@@ -7,8 +7,8 @@ import resource
 import numpy as np
 import pytest
 
-from components import checkpoints, metrics_table
-from components.cross_entropy import Scorer
+from components.artifacts import checkpoints, metrics_table
+from components.engines.cross_entropy import Scorer
 from components.train.config import Anneal, Config
 from components.train.group import Group
 from components.train.layout import CURVE, WEIGHTS, load_record
@@ -257,7 +257,7 @@ def test_evaluation_is_every_sentence_once(data, uninterrupted, monkeypatch):
         assert [by_number[n] for n in range(14)] == losses.tokens.tolist()
         assert sorted(losses.tokens.tolist()) == sorted(expected.tolist())
     # Another batch shape, the same losses.
-    monkeypatch.setattr("components.cross_entropy.BATCH_ROWS", 3)
+    monkeypatch.setattr("components.engines.cross_entropy.BATCH_ROWS", 3)
     with trainer.program.kept_weights():
         scorer = Scorer(trainer.program.model)
         again = [scorer.score(test_set) for test_set in data.test_sets]

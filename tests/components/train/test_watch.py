@@ -15,7 +15,7 @@ from tensorboard.context import RequestContext
 from tensorboard.plugins.hparams import api_pb2, list_session_groups
 from tensorboard.plugins.hparams.backend_context import Context
 
-from components import metrics_table
+from components.artifacts import metrics_table
 from components.train import telemetry
 from components.train.board import Board
 from components.train.config import Config

@@ -6,13 +6,13 @@ import multiprocessing
 
 import pytest
 
-from components.preemption import Preempted
+from components.artifacts.trial import Trial
+from components.engines.preemption import Preempted
 from components.train import workers
 from components.train.config import Config
 from components.train.group import form_groups
 from components.train.stopwatch import COMPILATION, TRAINING, Stopwatch
 from components.train.worker import Assignment, _described
-from components.trial import Trial
 from models.errors import UserError
 
 CONFIG = Config(sizes=("2k",), mixtures=(0.3,), steps=40, warmup_steps=10, stack=1)

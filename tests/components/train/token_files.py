@@ -6,7 +6,7 @@ import json
 import numpy as np
 import sentencepiece
 
-from components import manifest
+from components.artifacts import manifest
 from components.tokenize import records
 from components.tokenize.layout import FORMAT, VERSION
 from tests.components.train.sweep_data import LENGTH, TASKS, VOCABULARY, packed_rows

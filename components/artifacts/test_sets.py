@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from components.origins import parts_by_origin
-from components.text_shards import SUFFIX, read_shard, shard_name
+from components.artifacts.origins import parts_by_origin
+from components.artifacts.text_shards import SUFFIX, read_shard, shard_name
 from components.tokenize.layout import DEAD_LETTERS, ORIGINS, SENTENCE_IDS
 from components.tokenize.reader import load_index, load_split
 from components.tokenize.vocabulary import Vocabulary

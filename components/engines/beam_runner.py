@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from components.beam_worker import WithoutHints
+from components.engines.beam_worker import WithoutHints
 from models.errors import FieldError, UserError
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def pipeline(options: Sequence[str]) -> beam.Pipeline:
     try:
         told = PipelineOptions(given)
         if f"--runner={DEFAULT}" in given:
-            from components.beam_processes import LocalRunner
+            from components.engines.beam_processes import LocalRunner
 
             return beam.Pipeline(runner=LocalRunner(), options=told)
         return beam.Pipeline(options=told)

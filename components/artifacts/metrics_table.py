@@ -13,7 +13,7 @@ import io
 from collections.abc import Iterable
 from pathlib import Path
 
-from components.manifest import write_atomically
+from components.artifacts.manifest import write_atomically
 from models.errors import UserError
 
 FILE_NAME = "metrics.csv"

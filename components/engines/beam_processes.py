@@ -7,13 +7,13 @@ from typing import Any
 from apache_beam.portability.python_urns import SUBPROCESS_SDK
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 
-from components import beam_worker
+from components.engines import beam_worker
 
 _BEAMS_OWN = b"apache_beam.runners.worker.sdk_worker_main"
 
 
 class LocalRunner(FnApiRunner):
-    """The FnApiRunner, whose worker processes are those of `components.beam_worker`."""
+    """The FnApiRunner with the worker processes of `engines.beam_worker`."""
 
     def run_via_runner_api(self, pipeline_proto: Any, options: Any) -> Any:
         """Runs a pipeline; called by Beam with the pipeline and its options."""

@@ -8,7 +8,7 @@ from typing import Literal
 
 import tensorflow as tf
 
-from components import cluster
+from components.engines import cluster
 from models.errors import UserError
 
 Name = Literal["default", "mirrored", "multi_worker", "tpu"]

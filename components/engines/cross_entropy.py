@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import tensorflow as tf
 
-from components.test_sets import FIELDS, LongPair, TestSet, load_test_sets
+from components.artifacts.test_sets import FIELDS, LongPair, TestSet, load_test_sets
 from models.nmt import scoring
 from models.nmt.transformer import Transformer
 

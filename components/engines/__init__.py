@@ -1,0 +1,1 @@
+"""How Beam, TensorFlow and its devices start, stop and lose a machine."""
