@@ -26,13 +26,8 @@ from pathlib import Path
 import numpy as np
 
 from components import select, tokenize, train
-from components.artifacts import manifest
-from components.artifacts.text_shards import (
-    TRAIN,
-    read_shard,
-    shard_bytes,
-    split_shards,
-)
+from components.artifacts import manifest, text_shards
+from components.artifacts.text_shards import TRAIN, read_shard, shard_bytes
 from components.artifacts.trial import Trial
 from components.ingest.config import TextTask
 from components.select.config import Contrastive
@@ -326,7 +321,9 @@ def scores_of(folder: Path) -> np.ndarray:
     """The scores of a task in the order of its text."""
     paths = sorted(folder.glob("scores-*.npy"))
     scores = np.concatenate([np.load(path) for path in paths])
-    kept = sum(1 for path in split_shards(folder, TRAIN) for _ in read_shard(path))
+    kept = sum(
+        1 for path in text_shards.split_shards(folder, TRAIN) for _ in read_shard(path)
+    )
     assert kept == scores["kept"].sum()
     return scores["score"]
 
