@@ -65,8 +65,7 @@ def main() -> None:
         f"Python {platform.python_version()}, commit {_commit()}"
     )
     if not arguments.data.is_dir():
-        print(f"{arguments.data}: not there; nothing to measure")
-        return
+        return print(f"{arguments.data}: not there; nothing to measure")
     started = time.monotonic()
     with tempfile.TemporaryDirectory() as temporary:
         folder = arguments.folder or Path(temporary)
@@ -82,17 +81,15 @@ def measure(arguments: argparse.Namespace, task: str, folder: Path) -> None:
     tests = parallel(arguments.data / "techdocs" / task, "test", task)
     write_ingest(folder / "ingest", task, [row[:2] for row in rows], tests)
     kinds = np.array([kind for *_, kind in rows])
-    print(
-        f"\n{task}: " + ", ".join(f"{(kinds == k).sum()} {k}" for k in sorted({*kinds}))
-    )
+    numbers = (f"{(kinds == kind).sum()} {kind}" for kind in sorted({*kinds}))
+    print(f"\n{task}: {', '.join(numbers)}")
     configs = {"cheap": select.Config(seed=arguments.seed)}
     if task in arguments.models.split(","):
         known = parallel(arguments.data / "techdocs" / task, "dev", task)
         trusted = write_lines(folder, task, [*known, *rest][: arguments.trusted])
         contrastive = Contrastive(trusted={task: trusted}, steps=arguments.steps)
-        configs["combined"] = select.Config(
-            contrastive=contrastive, seed=arguments.seed
-        )
+        seed = arguments.seed
+        configs["combined"] = select.Config(contrastive=contrastive, seed=seed)
     for name, config in configs.items():
         started = time.monotonic()
         select.run(
@@ -183,8 +180,8 @@ def show_losses(
         "cheap half": ("cheap", None),
         "combined half": ("combined", None),
         "all": ("ingest", None),
-        "all, annealed to 50 %": ("online", Anneal(0.5, 0.5)),
-        "all, annealed to 30 %": ("online", Anneal(0.3, 0.5)),
+        "annealed to 50 %": ("online", Anneal(0.5, 0.5)),
+        "annealed to 30 %": ("online", Anneal(0.3, 0.5)),
     }
     losses: dict[str, float] = {}
     for name, (text, anneal) in cases.items():
