@@ -26,7 +26,8 @@ from pathlib import Path
 import numpy as np
 
 from components import select, tokenize, train
-from components.artifacts import manifest, text_shards
+from components.artifacts import manifest
+from components.artifacts import text_shards as shards
 from components.artifacts.trial import Trial
 from components.ingest.config import TextTask
 from components.select.config import Contrastive
@@ -228,7 +229,7 @@ def noisy_text(
 ) -> tuple[list[tuple[str, str, str]], list[Pair]]:
     """Source, target and kind of ``count`` pairs, three tenths of them noise; and
     clean pairs that are not among them."""
-    clean = parallel(data / "techdocs" / task, text_shards.TRAIN, task)
+    clean = parallel(data / "techdocs" / task, shards.TRAIN, task)
     clean = [clean[i] for i in rng.permutation(len(clean))]
     noise = round(NOISE * count)
     found = {
@@ -288,7 +289,7 @@ def write_ingest(folder: Path, task: str, rows: list[Pair], tests: list[Pair]) -
         return
     (folder / task).mkdir(parents=True, exist_ok=True)
     for index in range(SHARDS):
-        name = f"{text_shards.TRAIN}-{index:05d}-of-{SHARDS:05d}.jsonl.gz"
+        name = f"{shards.TRAIN}-{index:05d}-of-{SHARDS:05d}.jsonl.gz"
         _write(
             folder / task / name,
             np.array_split(np.arange(len(rows)), SHARDS)[index],
@@ -296,7 +297,7 @@ def write_ingest(folder: Path, task: str, rows: list[Pair], tests: list[Pair]) -
         )
     name = "in_domain-00000-of-00001.jsonl.gz"
     _write(folder / task / name, np.arange(len(tests)), tests)
-    counts = {task: {text_shards.TRAIN: len(rows)}}
+    counts = {task: {shards.TRAIN: len(rows)}}
     described = {"rows": len(rows), "first": rows[0]}
     manifest.seal(
         folder, verb="ingest", config=described, inputs={}, counts=counts, seconds=1.0
@@ -313,20 +314,15 @@ def write_lines(folder: Path, task: str, pairs: list[Pair]) -> TextTask:
 
 def _write(path: Path, chosen: np.ndarray, pairs: list[Pair]) -> None:
     own = (pairs[i] for i in chosen.tolist())
-    path.write_bytes(
-        text_shards.shard_bytes({"source": s, "target": t} for s, t in own)
-    )
+    path.write_bytes(shards.shard_bytes({"source": s, "target": t} for s, t in own))
 
 
 def scores_of(folder: Path) -> np.ndarray:
     """The scores of a task in the order of its text."""
     paths = sorted(folder.glob("scores-*.npy"))
     scores = np.concatenate([np.load(path) for path in paths])
-    kept = sum(
-        1
-        for path in text_shards.split_shards(folder, text_shards.TRAIN)
-        for _ in text_shards.read_shard(path)
-    )
+    paths = shards.split_shards(folder, shards.TRAIN)
+    kept = sum(1 for path in paths for _ in shards.read_shard(path))
     assert kept == scores["kept"].sum()
     return scores["score"]
 
