@@ -82,9 +82,8 @@ def measure(arguments: argparse.Namespace, task: str, folder: Path) -> None:
     tests = parallel(arguments.data / "techdocs" / task, "test", task)
     write_ingest(folder / "ingest", task, [row[:2] for row in rows], tests)
     kinds = np.array([kind for *_, kind in rows])
-    print(
-        f"\n{task}: " + ", ".join(f"{(kinds == k).sum()} {k}" for k in sorted({*kinds}))
-    )
+    counts = (f"{(kinds == k).sum()} {k}" for k in sorted({*kinds}))
+    print(f"\n{task}: " + ", ".join(counts))
     configs = {"cheap": select.Config(seed=arguments.seed)}
     if task in arguments.models.split(","):
         known = parallel(arguments.data / "techdocs" / task, "dev", task)
@@ -313,14 +312,16 @@ def write_lines(folder: Path, task: str, pairs: list[Pair]) -> TextTask:
 
 
 def _write(path: Path, chosen: np.ndarray, pairs: list[Pair]) -> None:
-    own = (pairs[i] for i in chosen.tolist())
-    path.write_bytes(shards.shard_bytes({"source": s, "target": t} for s, t in own))
+    rows = (
+        {"source": s, "target": t} for s, t in map(pairs.__getitem__, chosen.tolist())
+    )
+    path.write_bytes(shards.shard_bytes(rows))
 
 
 def scores_of(folder: Path) -> np.ndarray:
     """The scores of a task in the order of its text."""
-    paths = sorted(folder.glob("scores-*.npy"))
-    scores = np.concatenate([np.load(path) for path in paths])
+    files = sorted(folder.glob("scores-*.npy"))
+    scores = np.concatenate(list(map(np.load, files)))
     paths = shards.split_shards(folder, shards.TRAIN)
     kept = sum(1 for path in paths for _ in shards.read_shard(path))
     assert kept == scores["kept"].sum()
@@ -336,16 +337,15 @@ def auc(good: np.ndarray, bad: np.ndarray) -> float:
 
 
 def _find(folder: Path, stem: str) -> Path:
-    for ending in (".txt", ".txt.gz"):
-        if (folder / (stem + ending)).is_file():
-            return folder / (stem + ending)
+    for path in (folder / f"{stem}.txt", folder / f"{stem}.txt.gz"):
+        if path.is_file():
+            return path
     raise SystemExit(f"{folder}/{stem}.txt: not there")
 
 
 def _commit() -> str:
     command = ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return done.stdout.strip() or "unknown"
+    return subprocess.run(command, capture_output=True, text=True).stdout.strip()
 
 
 if __name__ == "__main__":
