@@ -312,10 +312,8 @@ def write_lines(folder: Path, task: str, pairs: list[Pair]) -> TextTask:
 
 
 def _write(path: Path, chosen: np.ndarray, pairs: list[Pair]) -> None:
-    rows = (
-        {"source": s, "target": t} for s, t in map(pairs.__getitem__, chosen.tolist())
-    )
-    path.write_bytes(shards.shard_bytes(rows))
+    own = (pairs[i] for i in chosen.tolist())
+    path.write_bytes(shards.shard_bytes({"source": s, "target": t} for s, t in own))
 
 
 def scores_of(folder: Path) -> np.ndarray:
