@@ -26,8 +26,8 @@ from pathlib import Path
 import numpy as np
 
 from components import select, tokenize, train
-from components.artifacts import manifest, text_shards
-from components.artifacts.text_shards import TRAIN, read_shard, shard_bytes
+from components.artifacts import manifest
+from components.artifacts import text_shards as shards
 from components.artifacts.trial import Trial
 from components.ingest.config import TextTask
 from components.select.config import Contrastive
@@ -65,7 +65,8 @@ def main() -> None:
         f"Python {platform.python_version()}, commit {_commit()}"
     )
     if not arguments.data.is_dir():
-        return print(f"{arguments.data}: not there; nothing to measure")
+        print(f"{arguments.data}: not there; nothing to measure")
+        return
     started = time.monotonic()
     with tempfile.TemporaryDirectory() as temporary:
         folder = arguments.folder or Path(temporary)
@@ -81,15 +82,16 @@ def measure(arguments: argparse.Namespace, task: str, folder: Path) -> None:
     tests = parallel(arguments.data / "techdocs" / task, "test", task)
     write_ingest(folder / "ingest", task, [row[:2] for row in rows], tests)
     kinds = np.array([kind for *_, kind in rows])
-    numbers = (f"{(kinds == kind).sum()} {kind}" for kind in sorted({*kinds}))
-    print(f"\n{task}: {', '.join(numbers)}")
+    counts = (f"{(kinds == k).sum()} {k}" for k in sorted({*kinds}))
+    print(f"\n{task}: " + ", ".join(counts))
     configs = {"cheap": select.Config(seed=arguments.seed)}
     if task in arguments.models.split(","):
         known = parallel(arguments.data / "techdocs" / task, "dev", task)
         trusted = write_lines(folder, task, [*known, *rest][: arguments.trusted])
         contrastive = Contrastive(trusted={task: trusted}, steps=arguments.steps)
-        seed = arguments.seed
-        configs["combined"] = select.Config(contrastive=contrastive, seed=seed)
+        configs["combined"] = select.Config(
+            contrastive=contrastive, seed=arguments.seed
+        )
     for name, config in configs.items():
         started = time.monotonic()
         select.run(
@@ -180,8 +182,8 @@ def show_losses(
         "cheap half": ("cheap", None),
         "combined half": ("combined", None),
         "all": ("ingest", None),
-        "annealed to 50 %": ("online", Anneal(0.5, 0.5)),
-        "annealed to 30 %": ("online", Anneal(0.3, 0.5)),
+        "all, annealed to 50 %": ("online", Anneal(0.5, 0.5)),
+        "all, annealed to 30 %": ("online", Anneal(0.3, 0.5)),
     }
     losses: dict[str, float] = {}
     for name, (text, anneal) in cases.items():
@@ -226,7 +228,7 @@ def noisy_text(
 ) -> tuple[list[tuple[str, str, str]], list[Pair]]:
     """Source, target and kind of ``count`` pairs, three tenths of them noise; and
     clean pairs that are not among them."""
-    clean = parallel(data / "techdocs" / task, TRAIN, task)
+    clean = parallel(data / "techdocs" / task, shards.TRAIN, task)
     clean = [clean[i] for i in rng.permutation(len(clean))]
     noise = round(NOISE * count)
     found = {
@@ -286,7 +288,7 @@ def write_ingest(folder: Path, task: str, rows: list[Pair], tests: list[Pair]) -
         return
     (folder / task).mkdir(parents=True, exist_ok=True)
     for index in range(SHARDS):
-        name = f"{TRAIN}-{index:05d}-of-{SHARDS:05d}.jsonl.gz"
+        name = f"{shards.TRAIN}-{index:05d}-of-{SHARDS:05d}.jsonl.gz"
         _write(
             folder / task / name,
             np.array_split(np.arange(len(rows)), SHARDS)[index],
@@ -294,7 +296,7 @@ def write_ingest(folder: Path, task: str, rows: list[Pair], tests: list[Pair]) -
         )
     name = "in_domain-00000-of-00001.jsonl.gz"
     _write(folder / task / name, np.arange(len(tests)), tests)
-    counts = {task: {TRAIN: len(rows)}}
+    counts = {task: {shards.TRAIN: len(rows)}}
     described = {"rows": len(rows), "first": rows[0]}
     manifest.seal(
         folder, verb="ingest", config=described, inputs={}, counts=counts, seconds=1.0
@@ -311,16 +313,15 @@ def write_lines(folder: Path, task: str, pairs: list[Pair]) -> TextTask:
 
 def _write(path: Path, chosen: np.ndarray, pairs: list[Pair]) -> None:
     own = (pairs[i] for i in chosen.tolist())
-    path.write_bytes(shard_bytes({"source": s, "target": t} for s, t in own))
+    path.write_bytes(shards.shard_bytes({"source": s, "target": t} for s, t in own))
 
 
 def scores_of(folder: Path) -> np.ndarray:
     """The scores of a task in the order of its text."""
-    paths = sorted(folder.glob("scores-*.npy"))
-    scores = np.concatenate([np.load(path) for path in paths])
-    kept = sum(
-        1 for path in text_shards.split_shards(folder, TRAIN) for _ in read_shard(path)
-    )
+    files = sorted(folder.glob("scores-*.npy"))
+    scores = np.concatenate(list(map(np.load, files)))
+    paths = shards.split_shards(folder, shards.TRAIN)
+    kept = sum(1 for path in paths for _ in shards.read_shard(path))
     assert kept == scores["kept"].sum()
     return scores["score"]
 
@@ -334,16 +335,15 @@ def auc(good: np.ndarray, bad: np.ndarray) -> float:
 
 
 def _find(folder: Path, stem: str) -> Path:
-    for ending in (".txt", ".txt.gz"):
-        if (folder / (stem + ending)).is_file():
-            return folder / (stem + ending)
+    for path in (folder / f"{stem}.txt", folder / f"{stem}.txt.gz"):
+        if path.is_file():
+            return path
     raise SystemExit(f"{folder}/{stem}.txt: not there")
 
 
 def _commit() -> str:
     command = ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return done.stdout.strip() or "unknown"
+    return subprocess.run(command, capture_output=True, text=True).stdout.strip()
 
 
 if __name__ == "__main__":

@@ -62,10 +62,8 @@ def trial_rows(trial: Trial, rng: np.random.Generator) -> list[Row]:
         for step in ends:
             moved = loss + slow * ((step + 30.0) ** -1.05 - 1530.0**-1.05)
             rows.append(Row(**common, step=step, loss=moved, loss_kind="curve"))
-        if trial.id != FAILED:
-            rows.append(Row(**common, step=1500, loss=loss, loss_kind="final"))
-        else:
-            rows.append(Row(**common, step=430, loss=None, loss_kind="final"))
+        end, final = (1500, loss) if trial.id != FAILED else (430, None)
+        rows.append(Row(**common, step=end, loss=final, loss_kind="final"))
     return rows
 
 

@@ -11,9 +11,9 @@ from collections.abc import Collection, Iterator
 from itertools import chain
 from xml.etree.ElementTree import Element, ParseError, XMLPullParser
 
-from components.ingest.compression import chunks
-from components.ingest.corpus import DETECT
-from components.ingest.encodings import to_utf8
+from components.ingest.sources.compression import chunks
+from components.ingest.sources.corpus import DETECT
+from components.ingest.sources.encodings import to_utf8
 from models.errors import UserError
 
 _DECLARED = re.compile(rb"<\?xml[^>]*encoding\s*=\s*[\"']([A-Za-z0-9._-]+)[\"']")

@@ -34,7 +34,7 @@ import math
 import random
 from collections.abc import Iterator
 
-from components.ingest import synthetic_language as language
+from components.ingest.sources import synthetic_language as language
 from models.errors import FieldError, UserError
 
 SHARD_SENTENCES = 10_000

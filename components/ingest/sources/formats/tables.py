@@ -6,13 +6,18 @@ import csv
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from components.ingest.corpus import Columns
-from components.ingest.formats.fields import Wanted, default_name, did_you_mean, listed
-from components.ingest.formats.pair import Pair
-from components.ingest.inputs import TextInput
-from components.ingest.languages import sides
 from components.ingest.layout import MALFORMED, NOT_TEXT
-from components.ingest.lines import text_batches
+from components.ingest.sources.corpus import Columns
+from components.ingest.sources.formats.fields import (
+    Wanted,
+    default_name,
+    did_you_mean,
+    listed,
+)
+from components.ingest.sources.formats.pair import Pair
+from components.ingest.sources.inputs import TextInput
+from components.ingest.sources.languages import sides
+from components.ingest.sources.lines import text_batches
 from models.errors import UserError
 
 _LONGEST_FIELD = 1 << 26

@@ -10,7 +10,7 @@ from models.errors import FieldError
 if TYPE_CHECKING:
     import numpy as np
 
-    from components.ingest.pairs import Pairs
+    from components.ingest.cleaning.pairs import Pairs
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,8 +49,8 @@ class Misaligned:
 
     Attributes:
       score: Smallest probability of being a pair, if every other pair were not;
-        see `components.ingest.alignment`. The default costs about .2 % of clean
-        text and finds a quarter to a half of shuffled text; at .1, 1 % and a
+        see `components.ingest.cleaning.alignment`. The default costs about .2 % of
+        clean text and finds a quarter to a half of shuffled text; at .1, 1 % and a
         third to two thirds.
     """
 
@@ -61,6 +61,6 @@ class Misaligned:
             raise FieldError("score", f"{self.score:g} must lie between 0 and 1")
 
     def rejects(self, pairs: Pairs) -> np.ndarray:
-        from components.ingest.alignment import scores
+        from components.ingest.cleaning.alignment import scores
 
         return scores(pairs) < self.score

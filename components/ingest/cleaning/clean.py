@@ -9,10 +9,10 @@ import numpy as np
 
 from components.ingest.batch import Batch
 from components.ingest.block import Block, Letters, Rejected
+from components.ingest.cleaning.pairs import Pairs
+from components.ingest.cleaning.repair import repair
+from components.ingest.cleaning.rules import Rules
 from components.ingest.keys import pair_keys, sentence_keys
-from components.ingest.pairs import Pairs
-from components.ingest.repair import repair
-from components.ingest.rules import Rules
 
 EMPTY = "empty"
 

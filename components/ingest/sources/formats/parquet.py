@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from components.ingest.batch import BATCH
-from components.ingest.compression import open_file
-from components.ingest.formats import fields
-from components.ingest.formats.pair import Pair
-from components.ingest.inputs import TextInput
+from components.ingest.sources.compression import open_file
+from components.ingest.sources.formats import fields
+from components.ingest.sources.formats.pair import Pair
+from components.ingest.sources.inputs import TextInput
 from models.errors import UserError
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from components.ingest.scripts import NONE, SCRIPTS, scripts_of, written_in
+from components.ingest.cleaning.scripts import NONE, SCRIPTS, scripts_of, written_in
 
 _DIGIT_SCRIPTS = "0\u0660\u06f0\u0966\uff10"  # zeros whose nine successors follow
 

@@ -11,7 +11,7 @@ from models.errors import FieldError
 if TYPE_CHECKING:
     import numpy as np
 
-    from components.ingest.pairs import Pairs, Side
+    from components.ingest.cleaning.pairs import Pairs, Side
 
 # Tags, addresses and what is left of entities that were written twice.
 _MARKUP = re.compile(

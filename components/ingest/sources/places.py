@@ -6,7 +6,7 @@ from __future__ import annotations
 import glob
 from pathlib import Path
 
-from components.ingest import public_test_sets
+from components.ingest.sources import public_test_sets
 from models.errors import UserError
 
 _ARCHIVES = (".zip", ".tar", ".tgz", ".7z", ".rar")

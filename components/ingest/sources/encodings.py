@@ -13,9 +13,9 @@ from itertools import chain
 
 from charset_normalizer import from_bytes
 
-from components.ingest.compression import chunks
-from components.ingest.corpus import DETECT
-from components.ingest.languages import normal
+from components.ingest.sources.compression import chunks
+from components.ingest.sources.corpus import DETECT
+from components.ingest.sources.languages import normal
 from models.errors import UserError
 
 log = logging.getLogger(__name__)

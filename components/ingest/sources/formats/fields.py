@@ -6,10 +6,10 @@ import difflib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from components.ingest.formats.pair import Pair
-from components.ingest.inputs import TextInput
-from components.ingest.languages import choose, sides
 from components.ingest.layout import MALFORMED, NOT_TEXT
+from components.ingest.sources.formats.pair import Pair
+from components.ingest.sources.inputs import TextInput
+from components.ingest.sources.languages import choose, sides
 from models.errors import UserError
 
 

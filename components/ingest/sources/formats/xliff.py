@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element
 
-from components.ingest.formats import xml_stream
-from components.ingest.formats.fields import listed
-from components.ingest.formats.pair import Pair
-from components.ingest.inputs import TextInput
-from components.ingest.languages import matches, sides
 from components.ingest.layout import FUZZY
+from components.ingest.sources.formats import xml_stream
+from components.ingest.sources.formats.fields import listed
+from components.ingest.sources.formats.pair import Pair
+from components.ingest.sources.inputs import TextInput
+from components.ingest.sources.languages import matches, sides
 from models.errors import UserError
 
 # Inline elements of 1.2 that hold codes; those of 2.x are empty.

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 
 from components.artifacts.text_shards import TRAIN
 from components.ingest.batch import BATCH, Batch
-from components.ingest.formats import READERS, SIZES
-from components.ingest.formats.pair import Pair
-from components.ingest.inputs import LINES, SyntheticInput, TextInput
 from components.ingest.layout import NOT_TEXT
-from components.ingest.lines import origin_of, read_synthetic, read_text
-from components.ingest.synthetic import SyntheticConfig
+from components.ingest.sources.formats import READERS, SIZES
+from components.ingest.sources.formats.pair import Pair
+from components.ingest.sources.inputs import LINES, SyntheticInput, TextInput
+from components.ingest.sources.lines import origin_of, read_synthetic, read_text
+from components.ingest.sources.synthetic import SyntheticConfig
 from models.errors import UserError
 
 

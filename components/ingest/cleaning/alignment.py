@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from components.ingest.pairs import Pairs, Side
+from components.ingest.cleaning.pairs import Pairs, Side
 
 _ADDED = 10  # bytes added to both sides, so that short sentences may differ more
 _PREFIX = 4

@@ -11,9 +11,9 @@ import dataclasses
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from components.ingest.agreement_rules import Misaligned, Numbers
-from components.ingest.language_rules import WrongLanguage, WrongScript
-from components.ingest.sentence_rules import (
+from components.ingest.cleaning.agreement_rules import Misaligned, Numbers
+from components.ingest.cleaning.language_rules import WrongLanguage, WrongScript
+from components.ingest.cleaning.sentence_rules import (
     Copied,
     LengthRatio,
     Markup,
@@ -25,7 +25,7 @@ from components.ingest.sentence_rules import (
 if TYPE_CHECKING:
     import numpy as np
 
-    from components.ingest.pairs import Pairs
+    from components.ingest.cleaning.pairs import Pairs
 
 __all__ = [
     "Copied",

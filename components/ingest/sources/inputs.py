@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
 from components.artifacts.text_shards import IN_DOMAIN, TRAIN
-from components.ingest import dataset_files, languages, places
 from components.ingest.config import Config, Corpus, TextTask, TextTestSet
-from components.ingest.corpus import ORIGINS
-from components.ingest.synthetic import check_tasks
+from components.ingest.sources import dataset_files, languages, places
+from components.ingest.sources.corpus import ORIGINS
+from components.ingest.sources.synthetic import check_tasks
 from models.errors import UserError
 
 TFDS = "tfds"
@@ -50,7 +50,7 @@ class TextInput:
       task: The task the pairs belong to.
       split: ``train`` or the name of a test set.
       name: As the dead letters name it: the file, of two the source file.
-      format: See `components.ingest.corpus.Corpus`; also ``tfds`` and
+      format: See `components.ingest.sources.corpus.Corpus`; also ``tfds`` and
         ``huggingface``.
       paths: The file; source, target and further references where each side has a
         file of its own; or the name of the dataset.

@@ -6,15 +6,15 @@ import dataclasses
 import re
 from collections.abc import Iterator
 
-from components.ingest.compression import chunks
-from components.ingest.encodings import open_text
-from components.ingest.formats import gettext_pairs
-from components.ingest.formats.pair import Pair
-from components.ingest.inputs import TextInput
-from components.ingest.languages import sides
+from components.ingest.cleaning.repair import decode
 from components.ingest.layout import FUZZY, MALFORMED, NOT_TEXT
-from components.ingest.lines import line_batches
-from components.ingest.repair import decode
+from components.ingest.sources.compression import chunks
+from components.ingest.sources.encodings import open_text
+from components.ingest.sources.formats import gettext_pairs
+from components.ingest.sources.formats.pair import Pair
+from components.ingest.sources.inputs import TextInput
+from components.ingest.sources.languages import sides
+from components.ingest.sources.lines import line_batches
 from models.errors import UserError
 
 _CHARSET = re.compile(rb'"Content-Type:[^"\n]*charset=([A-Za-z0-9_.:-]+)')

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from components.ingest.dataset_files import is_prepared
-from components.ingest.formats import fields
-from components.ingest.formats.pair import Pair
-from components.ingest.inputs import TextInput
+from components.ingest.sources.dataset_files import is_prepared
+from components.ingest.sources.formats import fields
+from components.ingest.sources.formats.pair import Pair
+from components.ingest.sources.inputs import TextInput
 from models.errors import UserError
 
 PART_EXAMPLES = 100_000

@@ -6,11 +6,11 @@ import re
 import struct
 from collections.abc import Iterator
 
-from components.ingest.compression import chunks
-from components.ingest.formats import gettext_pairs
-from components.ingest.formats.pair import Pair
-from components.ingest.inputs import TextInput
 from components.ingest.layout import NOT_TEXT
+from components.ingest.sources.compression import chunks
+from components.ingest.sources.formats import gettext_pairs
+from components.ingest.sources.formats.pair import Pair
+from components.ingest.sources.inputs import TextInput
 from models.errors import UserError
 
 _MAGIC = 0x950412DE

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element
 
-from components.ingest.formats import xml_stream
-from components.ingest.formats.fields import listed
-from components.ingest.formats.pair import Pair
-from components.ingest.inputs import TextInput
-from components.ingest.languages import choose, sides
+from components.ingest.sources.formats import xml_stream
+from components.ingest.sources.formats.fields import listed
+from components.ingest.sources.formats.pair import Pair
+from components.ingest.sources.inputs import TextInput
+from components.ingest.sources.languages import choose, sides
 from models.errors import UserError
 
 # Inline elements that hold formatting codes of the original document, not text.

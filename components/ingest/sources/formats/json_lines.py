@@ -6,12 +6,12 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from components.ingest.formats import fields
-from components.ingest.formats.pair import Pair
-from components.ingest.inputs import TextInput
-from components.ingest.languages import sides
 from components.ingest.layout import MALFORMED, NOT_TEXT
-from components.ingest.lines import text_batches
+from components.ingest.sources.formats import fields
+from components.ingest.sources.formats.pair import Pair
+from components.ingest.sources.inputs import TextInput
+from components.ingest.sources.languages import sides
+from components.ingest.sources.lines import text_batches
 from models.errors import UserError
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from components.ingest.formats.pair import Pair
-from components.ingest.inputs import TextInput
-from components.ingest.languages import matches, normal, sides
+from components.ingest.sources.formats.pair import Pair
+from components.ingest.sources.inputs import TextInput
+from components.ingest.sources.languages import matches, normal, sides
 from models.errors import UserError
 
 _LANGUAGE = re.compile(r"^Language: *([A-Za-z_@.-]+)", re.MULTILINE)

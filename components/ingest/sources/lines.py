@@ -12,15 +12,15 @@ import logging
 from collections.abc import Iterator, Sequence
 
 from components.artifacts.text_shards import IN_DOMAIN, TRAIN
-from components.ingest import shift
 from components.ingest.batch import BATCH, Batch
-from components.ingest.corpus import ORIGINS
-from components.ingest.encodings import open_text
-from components.ingest.inputs import SyntheticInput, TextInput
-from components.ingest.languages import matches, sides
+from components.ingest.cleaning.repair import decode
 from components.ingest.layout import MISALIGNED_FILES, NOT_TEXT
-from components.ingest.repair import decode
-from components.ingest.synthetic import SyntheticConfig, generate
+from components.ingest.sources import shift
+from components.ingest.sources.corpus import ORIGINS
+from components.ingest.sources.encodings import open_text
+from components.ingest.sources.inputs import SyntheticInput, TextInput
+from components.ingest.sources.languages import matches, sides
+from components.ingest.sources.synthetic import SyntheticConfig, generate
 from models.errors import UserError
 
 log = logging.getLogger(__name__)

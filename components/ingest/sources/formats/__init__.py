@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from components.ingest.formats import (
+from components.ingest.sources.formats import (
     huggingface,
     json_lines,
     mo,
@@ -17,8 +17,8 @@ from components.ingest.formats import (
     wmt_xml,
     xliff,
 )
-from components.ingest.formats.pair import Pair
-from components.ingest.inputs import TextInput
+from components.ingest.sources.formats.pair import Pair
+from components.ingest.sources.inputs import TextInput
 
 READERS: Mapping[str, Callable[[TextInput], Iterator[Pair]]] = {
     "tsv": tables.read,

@@ -10,14 +10,14 @@ import dataclasses
 from collections.abc import Iterator
 from html.parser import HTMLParser
 
-from components.ingest.corpus import DETECT
-from components.ingest.encodings import open_text
-from components.ingest.formats.fields import listed
-from components.ingest.formats.pair import Pair
-from components.ingest.inputs import TextInput
-from components.ingest.languages import matches, sides
-from components.ingest.lines import line_batches
-from components.ingest.repair import decode
+from components.ingest.cleaning.repair import decode
+from components.ingest.sources.corpus import DETECT
+from components.ingest.sources.encodings import open_text
+from components.ingest.sources.formats.fields import listed
+from components.ingest.sources.formats.pair import Pair
+from components.ingest.sources.inputs import TextInput
+from components.ingest.sources.languages import matches, sides
+from components.ingest.sources.lines import line_batches
 from models.errors import UserError
 
 Key = tuple[str, str]

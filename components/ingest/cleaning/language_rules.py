@@ -11,7 +11,7 @@ from models.errors import FieldError, UserError
 if TYPE_CHECKING:
     import numpy as np
 
-    from components.ingest.pairs import Pairs
+    from components.ingest.cleaning.pairs import Pairs
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,7 +76,7 @@ class WrongLanguage:
             )
 
     def rejects(self, pairs: Pairs) -> np.ndarray:
-        from components.ingest.identifier import identify
+        from components.ingest.cleaning.identifier import identify
 
         found = pairs.those(())
         for side in pairs.sides:
