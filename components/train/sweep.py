@@ -13,6 +13,7 @@ from typing import Any
 
 from components.artifacts import manifest
 from components.artifacts.manifest import Manifest
+from components.artifacts.outputs import PROGRESS
 from components.artifacts.trial import Trial
 from components.engines import cluster
 from components.engines.cores import available_cores
@@ -29,7 +30,6 @@ from models.nmt.sizes import count_parameters, get_shape
 log = logging.getLogger(__name__)
 
 VERB = "train"
-PROGRESS = ".progress"
 _HEARTBEAT = ".chief"
 # What changes how training is watched and kept, and not what comes out.
 _WATCHING = ("checkpoint_seconds", "keep_checkpoints", "profile")
