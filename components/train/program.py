@@ -16,7 +16,6 @@ from components.train import telemetry
 from components.train.config import Config
 from components.train.distributed_optimizer import DistributedAdafactor
 from components.train.sweep_data import micro_batches
-from models.nmt.chains import Compiler, compiled_by
 from models.nmt.dropout import Dropout, keep_all
 from models.nmt.dropout import dropout as make_dropout
 from models.nmt.optimizer import InverseSquareRoot
@@ -64,7 +63,6 @@ class Program:
         self._replica_step = tf.function(
             self._step, jit_compile=part == "step" or None, autograph=False
         )
-        self._chain_compiler = _compiled_alone() if part == "chains" else None
         self._steps = tf.function(self._run_steps, autograph=False)
 
     def start_over(self, seeds: Sequence[int]) -> None:
@@ -212,7 +210,7 @@ class Program:
         """
         source, source_segments, target, target_segments = rows
         mask = tf.cast(target_segments > 0, tf.float32)
-        with compiled_by(self._chain_compiler), tf.GradientTape() as tape:
+        with tf.GradientTape() as tape:
             token_losses = self.model.token_losses(
                 source,
                 source_segments,
@@ -288,16 +286,6 @@ def _in_float32(model: Transformer) -> Iterator[None]:
 
 def _as_int32(seeds: Sequence[int]) -> tf.Tensor:
     return tf.constant(np.array(seeds, np.int64).astype(np.int32))
-
-
-def _compiled_alone() -> Compiler:
-    """XLA, for each chain by itself; layers of one shape share what it makes."""
-
-    @functools.cache
-    def compiler(function: Callable) -> tf.types.experimental.PolymorphicFunction:
-        return tf.function(function, jit_compile=True, autograph=False)
-
-    return compiler
 
 
 def _part(field: tf.Tensor, parts: int, index: tf.Tensor | int) -> tf.Tensor:

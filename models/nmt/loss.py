@@ -6,7 +6,6 @@ import math
 
 from keras import ops
 
-from models.nmt.chains import chain, the_upstream
 
 
 def token_cross_entropy(logits, target_ids, label_smoothing: float = 0.0):
@@ -113,7 +112,14 @@ def _rows_cross_entropy(rows, kernel, targets):
     return cross_entropy(rows, kernel)
 
 
-@chain
+def the_upstream(positional: tuple, named):
+    """What a function of `keras.ops.custom_gradient` is handed as upstream gradient.
+
+    TensorFlow and JAX hand it over by position, PyTorch by name.
+    """
+    return positional[0] if named is None else named
+
+
 def _exponentials(logits):
     """``exp(logits - top)`` in their dtype; float32 ``top`` and their sum, too."""
     logits32 = ops.cast(logits, "float32")
