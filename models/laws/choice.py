@@ -87,17 +87,18 @@ class LawSet:
         Raises:
           UserError: None does.
         """
-        refusals = []
+        refused = UserError(f"no law of {task} on {test_set}")
+        general = False
         for law in self.candidates(task, test_set):
             try:
                 law.predict(query)
             except UserError as error:
-                refusals.append(error)
+                # The most general law says best what is wrong with the question.
+                refused = refused if general else error
+                general = general or isinstance(law, ApproximateLaw)
                 continue
             return law
-        # The most general law knows best what is wrong with the question.
-        refused = refusals or [UserError(f"no law of {task} on {test_set}")]
-        raise refused[-1] if len(refused) > 1 else refused[0]
+        raise refused
 
     def opinion(self, law: Law) -> str:
         """What the back-test thinks of a law, a sentence without a full stop."""

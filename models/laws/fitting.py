@@ -51,6 +51,12 @@ class Options:
     fixed: Mapping[str, float] = dataclasses.field(default_factory=dict)
     single_size: bool = False
 
+    def without_draws(self) -> Options:
+        """The same, with draws only where the standard errors are taken from them."""
+        if self.uncertainty == "perturbation":
+            return self
+        return dataclasses.replace(self, draws=0)
+
 
 @dataclasses.dataclass(frozen=True)
 class _Fixed:

@@ -101,6 +101,11 @@ class Observations:
             return [self]
         return [self.take(self.group == group) for group in groups]
 
+    def by_weighting(self) -> list[Observations]:
+        """The rows of each of `weightings`."""
+        weightings, index = self.weightings
+        return [self.take(index == k) for k in range(len(weightings))]
+
     @functools.cached_property
     def weightings(self) -> tuple[tuple[Weighting, ...], NDArray[np.int64]]:
         """The distinct mixtures of these rows, by p, and each row's index."""

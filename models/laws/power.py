@@ -138,12 +138,13 @@ def fit_individual(
       One law a weighting, by p, and a sentence about the weightings that have too
       few sizes for one.
     """
-    options = options or Options()
-    weightings, index = runs.weightings
+    # One law a weighting is looked at, not propagated.
+    options = (options or Options()).without_draws()
+    weightings, _ = runs.weightings
     laws, left_out = [], []
-    for k in range(len(weightings)):
+    for k, rows in enumerate(runs.by_weighting()):
         try:
-            laws.append(fit_univariate(runs.take(index == k), options))
+            laws.append(fit_univariate(rows, options))
         except UserError as error:
             left_out.append((weightings[k].label, str(error)))
     if len(left_out) < 2:
