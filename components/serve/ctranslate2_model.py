@@ -19,7 +19,7 @@ from ctranslate2.specs.transformer_spec import (
     TransformerEncoderSpec,
 )
 
-from models.nmt.sizes import RELATIVE_MAX_DISTANCE, Shape, sinusoids
+from models.nmt.sizes import RELATIVE_MAX_DISTANCE, Shape
 
 Weights = Mapping[str, np.ndarray]
 POSITIONS = 4096  # longest sentence with sinusoids; relative positions have no end
@@ -77,8 +77,7 @@ def _set_side(
     """Sets all weights of the encoder or the decoder but the tables."""
     spec.scale_embeddings = False
     if shape.block == "vaswani":
-        positions = np.arange(POSITIONS, dtype=np.int32)
-        spec.position_encodings.encodings = sinusoids(positions, shape.d_model)
+        spec.position_encodings.encodings = _sinusoids(shape.d_model)
     _set_norm(spec.layer_norm, arrays, f"{side}_norm")
     for i, layer in enumerate(spec.layer):
         name = f"{side}_{i}"
@@ -128,3 +127,12 @@ def _set_norm(spec: LayerNormSpec, arrays: Weights, name: str) -> None:
     spec.gamma = arrays[f"{name}/scale"]
     if f"{name}/shift" in arrays:
         spec.beta = arrays[f"{name}/shift"]
+
+
+def _sinusoids(d: int) -> np.ndarray:
+    """`models.nmt.layers.sinusoids` of all positions, float32 ``[POSITIONS, d]``."""
+    half = (d + 1) // 2
+    wavelengths = 10_000.0 ** (np.arange(half) / max(half - 1, 1))
+    positions = np.arange(POSITIONS, dtype=np.float32)
+    angles = positions[:, None] / wavelengths.astype(np.float32)
+    return np.concatenate([np.sin(angles), np.cos(angles)], axis=1)[:, :d]

@@ -15,6 +15,7 @@ from typing import Any
 
 from components.artifacts import manifest
 from components.artifacts.manifest import Manifest
+from components.artifacts.outputs import PROGRESS
 from components.artifacts.trial import Trial
 from components.engines import cluster
 from components.tokenize.reader import load_index
@@ -30,7 +31,6 @@ from models.nmt.sizes import count_parameters, get_shape
 log = logging.getLogger(__name__)
 
 VERB = "train"
-PROGRESS = ".progress"
 _POLL_SECONDS = 0.2
 # By so much may the chief have ended, and its clock differ, before another worker.
 _CHIEF_SECONDS = 30.0
