@@ -12,6 +12,7 @@ import dataclasses
 import io
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from components.artifacts.manifest import write_atomically
 from models.errors import UserError
@@ -124,7 +125,7 @@ def _cell(value: object) -> str:
     return repr(float(value)) if isinstance(value, float) else str(value)
 
 
-def _value(name: str, text: str) -> object:
+def _value(name: str, text: str) -> Any:
     if text == "":
         return None
     return {"int": int, "float": float, "str": str}[_KINDS[name]](text)
