@@ -10,9 +10,9 @@ import pytest
 from components import ingest, tokenize
 from components.artifacts.test_sets import load_test_sets
 from components.artifacts.text_shards import read_shard, split_shards
+from components.ingest.cleaning.rules import Rules
 from components.ingest.config import Config, Corpus, TextTask
-from components.ingest.corpus import Columns
-from components.ingest.rules import Rules
+from components.ingest.sources.corpus import Columns
 from components.tokenize.reader import load_index
 
 ORIGINS = {"en": "source", "de": "target", "fr": "mixed", "": "mixed"}
