@@ -12,6 +12,7 @@ import dataclasses
 import io
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from components.artifacts.manifest import write_atomically
 from models.errors import UserError
@@ -126,7 +127,7 @@ def _cell(value: object) -> str:
     return repr(float(value)) if isinstance(value, float) else str(value)
 
 
-def _value(name: str, text: str) -> object:
+def _value(name: str, text: str) -> Any:
     kind, _, optional = _TYPES[name].partition(" | ")
     return None if optional and not text else _READ[kind](text)
 

@@ -90,7 +90,7 @@ def test_what_is_not_installed_is_said_and_the_rest_computed(measured, finals):
 
 
 def test_the_table_can_be_fitted_on_a_metric(measured):
-    rows = metrics_table.read(measured / "metrics.csv")
+    rows = metrics_table.load(measured / "metrics.csv")
     scores = [row.bleu for row in rows if row.bleu is not None]
     assert len(scores) == 3 * 4
     lines = fit_table.read(measured, "bleu")
