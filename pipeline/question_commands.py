@@ -190,9 +190,9 @@ def _add_test_set(parser: argparse.ArgumentParser) -> None:
 def _handle_predict(arguments: argparse.Namespace) -> None:
     from components.fit import prediction
 
-    by_shape = arguments.n_enc is not None or arguments.n_dec is not None
-    by_point = arguments.n is not None or (arguments.p is not None and not by_shape)
-    if (arguments.table is not None) + by_point + by_shape != 1:
+    has_shape = arguments.n_enc is not None or arguments.n_dec is not None
+    by_point = arguments.n is not None or (arguments.p is not None and not has_shape)
+    if (arguments.table is not None) + by_point + has_shape != 1:
         raise UserError(
             "predict: expected either --n and --p, or --n-enc and --n-dec, or --table"
         )
@@ -202,7 +202,7 @@ def _handle_predict(arguments: argparse.Namespace) -> None:
         deliver(table, arguments.out)
         return
     mixture = parse_weights("--p", arguments.p or "")
-    if by_shape:
+    if has_shape:
         n, sides = None, (_given(arguments, "n_enc"), _given(arguments, "n_dec"))
     else:
         n, sides = _given(arguments, "n"), None
