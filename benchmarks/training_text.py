@@ -76,8 +76,10 @@ def compare(
 
 def prepare(data: Path, shape: str, folder: Path) -> Path:
     """Tokenises the text with our own steps; returns the artifact."""
+    import numpy as np
+
     from components import ingest, tokenize
-    from components.tokenize.reader import load_split
+    from components.artifacts.token_rows import load_rows
     from pipeline import loader
 
     sides = {
@@ -92,7 +94,7 @@ def prepare(data: Path, shape: str, folder: Path) -> Path:
         tasks=("en-de",),
         output=folder / "tokenize",
     )
-    split = load_split(folder / "tokenize", "en-de", "train")
+    split = load_rows(folder / "tokenize", "en-de", "train").take(np.arange(PAIRS // 2))
     pairs = []
     for row in range(PAIRS // 2):
         sides = [(split[f"{s}_ids"][row], split[f"{s}_segments"][row]) for s in SIDES]

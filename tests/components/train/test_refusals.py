@@ -17,11 +17,10 @@ from components.train import run, storage, worker
 from components.train.config import Config
 from components.train.group import form_groups
 from components.train.milestones import evaluation_steps
-from components.train.rows import Rows
 from components.train.sweep_data import batch_rows, micro_batches
 from models.errors import FieldError, UserError
 from models.nmt.sizes import count_parameters, get_shape
-from tests.components.train.sweep_data import TASKS, VOCABULARY, packed_rows
+from tests.components.train.sweep_data import TASKS, VOCABULARY, in_memory, packed_rows
 from tests.components.train.token_files import write_tokens
 
 CONFIG = Config(sizes=("2k",), mixtures=(0.3,), steps=40, warmup_steps=10)
@@ -81,7 +80,7 @@ def test_a_disk_without_room(tmp_path, monkeypatch):
     usage = namedtuple("usage", "total used free")
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(10**9, 10**9, 20_000))
     with pytest.raises(
-        UserError, match=r"20 kB free, the sweep needs about .*\(10 kB training rows"
+        UserError, match=r"20 kB free, the sweep needs about .*\(.* checkpoints, "
     ):
         train(tmp_path / "tokens", tmp_path / "train", trial((0.3, 0.7)))
 
@@ -105,7 +104,7 @@ def test_room_is_counted_for_what_is_written():
 
 
 def rows():
-    return Rows.join([packed_rows(np.random.default_rng(0), 9, 0)])
+    return in_memory([packed_rows(np.random.default_rng(0), 9, 0)])
 
 
 def test_a_batch_that_does_not_hold_its_rows():
