@@ -192,10 +192,10 @@ def _cleaned(batch: Mapping[str, list[str]], task: str) -> dict[str, Any]:
     """The rules of the project on a batch, and the keys of what is left."""
     import numpy as np
 
+    from components.ingest.cleaning.pairs import Pairs
+    from components.ingest.cleaning.repair import repair
+    from components.ingest.cleaning.rules import Rules
     from components.ingest.keys import pair_keys, sentence_keys
-    from components.ingest.pairs import Pairs
-    from components.ingest.repair import repair
-    from components.ingest.rules import Rules
 
     sides = zip(repair(batch["source"]), repair(batch["target"]), strict=True)
     whole = [(source, target) for source, target in sides if source and target]
@@ -257,7 +257,7 @@ CASES = {"polyscale": run_polyscale, "datasets": run_datasets}
 
 def _copy_text(data: Path, base: Path, most: int | None) -> None:
     """The text of each task in two plain files."""
-    from components.ingest.compression import chunks
+    from components.ingest.sources.compression import chunks
 
     for task in TASKS:
         for side, language in zip(("source", "target"), task.split("-"), strict=True):

@@ -27,12 +27,7 @@ import numpy as np
 
 from components import select, tokenize, train
 from components.artifacts import manifest
-from components.artifacts.text_shards import (
-    TRAIN,
-    read_shard,
-    shard_bytes,
-    split_shards,
-)
+from components.artifacts import text_shards as shards
 from components.artifacts.trial import Trial
 from components.ingest.config import TextTask
 from components.select.config import Contrastive
@@ -87,9 +82,8 @@ def measure(arguments: argparse.Namespace, task: str, folder: Path) -> None:
     tests = parallel(arguments.data / "techdocs" / task, "test", task)
     write_ingest(folder / "ingest", task, [row[:2] for row in rows], tests)
     kinds = np.array([kind for *_, kind in rows])
-    print(
-        f"\n{task}: " + ", ".join(f"{(kinds == k).sum()} {k}" for k in sorted({*kinds}))
-    )
+    counts = (f"{(kinds == k).sum()} {k}" for k in sorted({*kinds}))
+    print(f"\n{task}: " + ", ".join(counts))
     configs = {"cheap": select.Config(seed=arguments.seed)}
     if task in arguments.models.split(","):
         known = parallel(arguments.data / "techdocs" / task, "dev", task)
@@ -234,7 +228,7 @@ def noisy_text(
 ) -> tuple[list[tuple[str, str, str]], list[Pair]]:
     """Source, target and kind of ``count`` pairs, three tenths of them noise; and
     clean pairs that are not among them."""
-    clean = parallel(data / "techdocs" / task, TRAIN, task)
+    clean = parallel(data / "techdocs" / task, shards.TRAIN, task)
     clean = [clean[i] for i in rng.permutation(len(clean))]
     noise = round(NOISE * count)
     found = {
@@ -294,7 +288,7 @@ def write_ingest(folder: Path, task: str, rows: list[Pair], tests: list[Pair]) -
         return
     (folder / task).mkdir(parents=True, exist_ok=True)
     for index in range(SHARDS):
-        name = f"{TRAIN}-{index:05d}-of-{SHARDS:05d}.jsonl.gz"
+        name = f"{shards.TRAIN}-{index:05d}-of-{SHARDS:05d}.jsonl.gz"
         _write(
             folder / task / name,
             np.array_split(np.arange(len(rows)), SHARDS)[index],
@@ -302,7 +296,7 @@ def write_ingest(folder: Path, task: str, rows: list[Pair], tests: list[Pair]) -
         )
     name = "in_domain-00000-of-00001.jsonl.gz"
     _write(folder / task / name, np.arange(len(tests)), tests)
-    counts = {task: {TRAIN: len(rows)}}
+    counts = {task: {shards.TRAIN: len(rows)}}
     described = {"rows": len(rows), "first": rows[0]}
     manifest.seal(
         folder, verb="ingest", config=described, inputs={}, counts=counts, seconds=1.0
@@ -319,14 +313,15 @@ def write_lines(folder: Path, task: str, pairs: list[Pair]) -> TextTask:
 
 def _write(path: Path, chosen: np.ndarray, pairs: list[Pair]) -> None:
     own = (pairs[i] for i in chosen.tolist())
-    path.write_bytes(shard_bytes({"source": s, "target": t} for s, t in own))
+    path.write_bytes(shards.shard_bytes({"source": s, "target": t} for s, t in own))
 
 
 def scores_of(folder: Path) -> np.ndarray:
     """The scores of a task in the order of its text."""
-    paths = sorted(folder.glob("scores-*.npy"))
-    scores = np.concatenate([np.load(path) for path in paths])
-    kept = sum(1 for path in split_shards(folder, TRAIN) for _ in read_shard(path))
+    files = sorted(folder.glob("scores-*.npy"))
+    scores = np.concatenate(list(map(np.load, files)))
+    paths = shards.split_shards(folder, shards.TRAIN)
+    kept = sum(1 for path in paths for _ in shards.read_shard(path))
     assert kept == scores["kept"].sum()
     return scores["score"]
 
@@ -340,16 +335,15 @@ def auc(good: np.ndarray, bad: np.ndarray) -> float:
 
 
 def _find(folder: Path, stem: str) -> Path:
-    for ending in (".txt", ".txt.gz"):
-        if (folder / (stem + ending)).is_file():
-            return folder / (stem + ending)
+    for path in (folder / f"{stem}.txt", folder / f"{stem}.txt.gz"):
+        if path.is_file():
+            return path
     raise SystemExit(f"{folder}/{stem}.txt: not there")
 
 
 def _commit() -> str:
     command = ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return done.stdout.strip() or "unknown"
+    return subprocess.run(command, capture_output=True, text=True).stdout.strip()
 
 
 if __name__ == "__main__":

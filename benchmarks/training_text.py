@@ -133,9 +133,10 @@ def ours(
     from training_candidates import use_tensorflow
 
     use_tensorflow(threads, shape[0], precision, jit)
-    from components.train import mixture, rows
+    from components.train import mixture
     from components.train.config import Config
     from components.train.program import Program
+    from components.train.rows import Rows
     from models.nmt.sizes import Shape
 
     d, ff, layers, heads, vocabulary = shape
@@ -148,15 +149,12 @@ def ours(
     )
     own = Shape("benchmark", layers, layers, d, heads, d // heads, ff)
     program = Program(config, own, vocabulary, [0])
-    tables = tokens.parent / "tables"
-    if not tables.exists():
-        rows.build(tokens, ("en-de",), tables)
-    table = rows.load(tables)
+    rows = Rows.load(tokens, ("en-de",))
     stream = mixture.batches(
-        table,
+        rows,
         np.ones((1, 1)),
         np.zeros(1),
-        batch_rows=BATCH_TOKENS // table.lengths[1],
+        batch_rows=BATCH_TOKENS // rows.lengths[1],
         steps_per_call=config.steps_per_call,
         start_step=0,
         stop_step=STEPS + config.steps_per_call,

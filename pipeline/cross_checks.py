@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from components import ingest
-from components.ingest.inputs import list_inputs
+from components.ingest.sources.inputs import list_inputs
 from models.errors import FieldError, UserError
 from models.nmt.sizes import get_shape
 from pipeline import grid

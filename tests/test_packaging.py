@@ -61,6 +61,7 @@ def test_fitting_laws_alone_needs_no_engine(wheel):
         "scipy",
         "pyyaml",
         "matplotlib",
+        "jinja2",
     }
 
 

@@ -13,9 +13,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from components.ingest import spill
+from components.ingest.cleaning.scripts import SCRIPTS, script_letters
 from components.ingest.keys import pair_keys
 from components.ingest.layout import LENGTH_ENDS
-from components.ingest.scripts import SCRIPTS, script_letters
 
 SAMPLES = 5
 _TOGETHER = 4096

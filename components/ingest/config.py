@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import Literal
 
 from components.engines import beam_runner
-from components.ingest.corpus import Corpus, TextTask, TextTestSet
+from components.ingest.cleaning.rules import Rules
 from components.ingest.deduplication import Duplicates
-from components.ingest.rules import Rules
-from components.ingest.synthetic import SyntheticConfig
+from components.ingest.sources.corpus import Corpus, TextTask, TextTestSet
+from components.ingest.sources.synthetic import SyntheticConfig
 from models.errors import FieldError
 
 __all__ = ["Config", "Corpus", "Rules", "SyntheticConfig", "TextTask", "TextTestSet"]

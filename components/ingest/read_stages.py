@@ -11,8 +11,8 @@ from apache_beam import pvalue
 
 from components.ingest.batch import Batch
 from components.ingest.config import Config
-from components.ingest.inputs import SyntheticInput, TextInput
-from components.ingest.reading import parts, read
+from components.ingest.sources.inputs import SyntheticInput, TextInput
+from components.ingest.sources.reading import parts, read
 from models.errors import UserError
 
 

@@ -14,7 +14,7 @@ from components.artifacts.text_shards import IN_DOMAIN, TRAIN
 from components.ingest import duplicates, near, spill, splits
 from components.ingest.batch import Batch
 from components.ingest.block import Block
-from components.ingest.cleaning import clean, rejections
+from components.ingest.cleaning.clean import clean, rejections
 from components.ingest.config import Config
 from components.ingest.connected import Connected, connect
 from components.ingest.fates import TESTED, Fates

@@ -13,10 +13,11 @@ from components.artifacts import manifest
 from components.artifacts.manifest import Manifest
 from components.artifacts.text_shards import IN_DOMAIN, TRAIN
 from components.engines import beam_runner
-from components.ingest import data_card, places
+from components.ingest import data_card
 from components.ingest.config import Config
-from components.ingest.inputs import about_pairs, files_of, list_inputs
 from components.ingest.layout import ACCEPTED, COUNTS, NOT_TEXT, READ, REPORT, SCRATCH
+from components.ingest.sources import places
+from components.ingest.sources.inputs import about_pairs, files_of, list_inputs
 from models.errors import UserError
 
 log = logging.getLogger(__name__)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from components.engines import beam_runner
-from components.ingest.corpus import TextTask
+from components.ingest.sources.corpus import TextTask
 from components.select.layout import CORRUPTED, IN_DOMAIN, NOISY, TRUSTED
 from models.errors import FieldError
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from components.ingest import alignment
-from components.ingest.pairs import Pairs
+from components.ingest.cleaning import alignment
+from components.ingest.cleaning.pairs import Pairs
 from components.select.corruption import MARKS
 from components.select.lexical import Lexicon
 from components.select.words import words_of

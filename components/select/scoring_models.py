@@ -22,7 +22,7 @@ from components.artifacts.token_index import VOCABULARY, TokenIndex
 from components.artifacts.trial import Trial
 from components.engines.tensorflow_start import start_tensorflow
 from components.ingest.config import TextTestSet
-from components.ingest.corpus import Columns
+from components.ingest.sources.corpus import Columns
 from components.select import worse_text
 from components.select.config import Config, Contrastive
 from components.select.layout import CORRUPTED, IN_DOMAIN, MODELS, TRUSTED

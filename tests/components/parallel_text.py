@@ -7,9 +7,9 @@ from pathlib import Path
 
 from components import ingest
 from components.artifacts.text_shards import read_shard, split_shards
+from components.ingest.cleaning.rules import Rules, TooLong
 from components.ingest.config import TextTask
 from components.ingest.keys import comparable
-from components.ingest.rules import Rules, TooLong
 
 TASKS = ("en-de", "en-fr")
 

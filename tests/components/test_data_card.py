@@ -11,9 +11,9 @@ import pytest
 from components import ingest
 from components.artifacts.text_shards import read_shard, split_shards
 from components.ingest import data_card, fates
+from components.ingest.cleaning.rules import Rules
 from components.ingest.data_card import quantile
 from components.ingest.layout import LENGTH_ENDS
-from components.ingest.rules import Rules
 from components.report.data_card import draw_data_card
 from tests.components.parallel_text import (
     TASKS,

@@ -12,11 +12,11 @@ from components.artifacts.text_shards import read_shard, split_shards, splits
 from components.ingest import spill
 from components.ingest.batch import Batch
 from components.ingest.block import Rejected
-from components.ingest.cleaning import clean
+from components.ingest.cleaning.clean import clean
 from components.ingest.config import SyntheticConfig, TextTask, TextTestSet
-from components.ingest.inputs import SyntheticInput
 from components.ingest.keys import comparable
 from components.ingest.sinks import Sinks
+from components.ingest.sources.inputs import SyntheticInput
 from components.ingest.stages import in_file_order
 from models.errors import FieldError, UserError
 from tests.components.parallel_text import (

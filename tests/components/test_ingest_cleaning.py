@@ -8,11 +8,11 @@ import pytest
 from components.ingest import splits
 from components.ingest.batch import Batch
 from components.ingest.block import Block
-from components.ingest.cleaning import clean
+from components.ingest.cleaning.clean import clean
+from components.ingest.cleaning.repair import decode, repair
+from components.ingest.cleaning.rules import Rules, TooLong
 from components.ingest.connected import ALONE, connect
 from components.ingest.keys import comparable, pair_keys, sentence_keys
-from components.ingest.repair import decode, repair
-from components.ingest.rules import Rules, TooLong
 
 
 def a_block(pairs: list[tuple[str, str]], *, file: int = 0, seed: int = 5) -> Block:

@@ -9,11 +9,11 @@ import pytest
 
 from components import ingest
 from components.ingest import near
+from components.ingest.cleaning.rules import Rules
 from components.ingest.config import TextTask, TextTestSet
 from components.ingest.deduplication import Duplicates
 from components.ingest.keys import comparable
 from components.ingest.resemblance import Resemblance
-from components.ingest.rules import Rules
 from tests.components.parallel_text import (
     a_config,
     dead_letters,

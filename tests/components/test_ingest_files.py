@@ -9,8 +9,8 @@ import pytest
 
 from components import ingest
 from components.artifacts.text_shards import read_shard, split_shards
+from components.ingest.cleaning.rules import Rules
 from components.ingest.config import TextTask
-from components.ingest.rules import Rules
 from models.errors import UserError
 
 

@@ -12,12 +12,12 @@ import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from components.ingest import compression, lines
-from components.ingest.compression import chunks
-from components.ingest.encodings import open_text
-from components.ingest.inputs import LINES, TextInput
+from components.ingest.cleaning.repair import decode, repair
 from components.ingest.keys import comparable
-from components.ingest.repair import decode, repair
+from components.ingest.sources import compression, lines
+from components.ingest.sources.compression import chunks
+from components.ingest.sources.encodings import open_text
+from components.ingest.sources.inputs import LINES, TextInput
 from models.errors import UserError
 
 FUZZ = settings(

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from components.ingest.pairs import Pairs
-from components.ingest.repair import repair
-from components.ingest.rules import Rules
+from components.ingest.cleaning.pairs import Pairs
+from components.ingest.cleaning.repair import repair
+from components.ingest.cleaning.rules import Rules
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 TASKS = ("en-de", "en-fr", "en-zh")

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from components.ingest import alignment
-from components.ingest.pairs import Pairs, Side
-from components.ingest.rules import (
+from components.ingest.cleaning import alignment
+from components.ingest.cleaning.pairs import Pairs, Side
+from components.ingest.cleaning.rules import (
     Copied,
     LengthRatio,
     Markup,
@@ -25,7 +25,7 @@ from components.ingest.rules import (
     WrongLanguage,
     WrongScript,
 )
-from components.ingest.scripts import SCRIPTS, written_in
+from components.ingest.cleaning.scripts import SCRIPTS, written_in
 from models.errors import FieldError, UserError
 
 sentences = st.lists(

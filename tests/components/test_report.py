@@ -26,19 +26,12 @@ from models.errors import UserError
 
 SIZES = {"2k": 2016, "5k": 5144, "12k": 12296, "27k": 27008, "64k": 66304}
 TRUTH = {"en-de": (0.30, 1.35, 1.62), "en-fr": (0.34, 1.1, 1.91), "en-it": (0.3, 1, 2)}
-ZERO_SHOT = 6.3  # nats: above anything that a trained task measures here
+ZERO_SHOT = 6.3  # nats, above every trained task
 FAILED = "en-xx_12k_p0.70_s0"
 REASON = "the loss is not finite at step 430 <of 1500>"
 FIGURES = (
-    "proof",
-    "loss_by_size",
-    "reducible_loss",
-    "coefficients",
-    "joint_law",
-    "effective_fraction",
-    "frontier",
-    "learning_curves",
-    "convergence",
+    *("proof", "loss_by_size", "reducible_loss", "coefficients", "joint_law"),
+    *("effective_fraction", "frontier", "learning_curves", "convergence"),
     "irreducible_loss",
 )
 Weights = Mapping[str, float]
@@ -69,10 +62,8 @@ def trial_rows(trial: Trial, rng: np.random.Generator) -> list[Row]:
         for step in ends:
             moved = loss + slow * ((step + 30.0) ** -1.05 - 1530.0**-1.05)
             rows.append(Row(**common, step=step, loss=moved, loss_kind="curve"))
-        if trial.id != FAILED:
-            rows.append(Row(**common, step=1500, loss=loss, loss_kind="final"))
-        else:
-            rows.append(Row(**common, step=430, loss=None, loss_kind="final"))
+        end, final = (1500, loss) if trial.id != FAILED else (430, None)
+        rows.append(Row(**common, step=end, loss=final, loss_kind="final"))
     return rows
 
 

@@ -8,8 +8,8 @@ from collections import Counter, defaultdict
 
 import pytest
 
-from components.ingest.synthetic import SyntheticConfig, check_tasks, generate
-from components.ingest.synthetic_language import (
+from components.ingest.sources.synthetic import SyntheticConfig, check_tasks, generate
+from components.ingest.sources.synthetic_language import (
     Meaning,
     NounPhrase,
     source_language,

@@ -90,8 +90,13 @@ def test_what_is_not_installed_is_said_and_the_rest_computed(measured, finals):
 
 
 def test_the_table_can_be_fitted_on_a_metric(measured):
+    rows = metrics_table.read(measured / "metrics.csv")
+    scores = [row.bleu for row in rows if row.bleu is not None]
+    assert len(scores) == 3 * 4
     lines = fit_table.read(measured, "bleu")
-    assert sum(line["bleu"] is not None for line in lines) == 3 * 4
+    # A model this small may translate its sentences perfectly on some machines.
+    below = sum(score < 100 - 1e-6 for score in scores)
+    assert sum(line["bleu"] is not None for line in lines) == below
 
 
 def test_other_metrics_need_no_second_translation(sweep, measured, monkeypatch):

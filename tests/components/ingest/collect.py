@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from components.ingest import reading
 from components.ingest.batch import Batch
 from components.ingest.config import Config, TextTask, TextTestSet
-from components.ingest.inputs import list_inputs
+from components.ingest.sources import reading
+from components.ingest.sources.inputs import list_inputs
 
 OTHER = "other"
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from components.ingest.config import Config, TextTask
-from components.ingest.corpus import Columns, Dataset
-from components.ingest.inputs import files_of, list_inputs
+from components.ingest.sources.corpus import Columns, Dataset
+from components.ingest.sources.inputs import files_of, list_inputs
 from models.errors import UserError
 from tests.components.ingest.collect import batches, pairs, texts
 
@@ -67,7 +67,7 @@ def prepared(tmp_path_factory) -> Path:
 
 @pytest.mark.slow
 def test_a_builder_is_read_in_parts(prepared, monkeypatch):
-    monkeypatch.setattr("components.ingest.formats.tfds.PART_EXAMPLES", 10)
+    monkeypatch.setattr("components.ingest.sources.formats.tfds.PART_EXAMPLES", 10)
     corpus = {
         "tfds": "small_translate/de-en",
         "dataset": Dataset(folder=prepared.name),

@@ -6,8 +6,8 @@ import gzip
 
 import pytest
 
-from components.ingest.corpus import Encodings
-from components.ingest.encodings import detect
+from components.ingest.sources.corpus import Encodings
+from components.ingest.sources.encodings import detect
 from models.errors import UserError
 from tests.components.ingest.collect import pairs, texts
 

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from components.ingest import compression, reading
-from components.ingest.corpus import Corpus
-from components.ingest.formats import READERS
-from components.ingest.inputs import TextInput
-from components.ingest.repair import repair
+from components.ingest.cleaning.repair import repair
+from components.ingest.sources import compression, reading
+from components.ingest.sources.corpus import Corpus
+from components.ingest.sources.formats import READERS
+from components.ingest.sources.inputs import TextInput
 from models.errors import UserError
 
 FUZZ = settings(

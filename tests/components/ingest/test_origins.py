@@ -11,9 +11,9 @@ from components import ingest, tokenize
 from components.artifacts.test_sets import load_test_sets
 from components.artifacts.text_shards import read_shard, split_shards
 from components.artifacts.token_index import TokenIndex
+from components.ingest.cleaning.rules import Rules
 from components.ingest.config import Config, Corpus, TextTask
-from components.ingest.corpus import Columns
-from components.ingest.rules import Rules
+from components.ingest.sources.corpus import Columns
 
 ORIGINS = {"en": "source", "de": "target", "fr": "mixed", "": "mixed"}
 

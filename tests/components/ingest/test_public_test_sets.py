@@ -11,8 +11,8 @@ from sacrebleu.dataset import base as sacrebleu_base
 
 from components import ingest
 from components.artifacts.text_shards import read_shard
-from components.ingest import places
 from components.ingest.config import TextTask, TextTestSet
+from components.ingest.sources import places
 from models.errors import UserError
 
 LINES = {

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from components.ingest.config import Config, TextTask
-from components.ingest.corpus import Columns, Encodings
-from components.ingest.inputs import list_inputs
-from components.ingest.reading import read
+from components.ingest.sources.corpus import Columns, Encodings
+from components.ingest.sources.inputs import list_inputs
+from components.ingest.sources.reading import read
 from tests.components.ingest.collect import batches
 
 DATA = Path(__file__).resolve().parents[4] / "shared" / "data"

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from components.ingest.shift import describe
+from components.ingest.sources.shift import describe
 from models.errors import UserError
 from tests.components.ingest.collect import pairs, texts
 

@@ -19,8 +19,8 @@ from pyarrow import parquet
 from components import ingest
 from components.artifacts.text_shards import read_shard, split_shards
 from components.ingest.config import Config, Corpus, TextTask, TextTestSet
-from components.ingest.corpus import Columns
-from components.ingest.inputs import files_of, list_inputs
+from components.ingest.sources.corpus import Columns
+from components.ingest.sources.inputs import files_of, list_inputs
 from models.errors import UserError
 from pipeline.loader import build
 

@@ -9,7 +9,7 @@ import pytest
 from pyarrow import parquet
 
 from components.ingest.config import Config, TextTask
-from components.ingest.corpus import Columns, Corpus, Encodings
+from components.ingest.sources.corpus import Columns, Corpus, Encodings
 from models.errors import FieldError, UserError
 from tests.components.ingest.collect import batches, pairs, texts
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from components.ingest.corpus import Corpus
+from components.ingest.sources.corpus import Corpus
 from models.errors import UserError
 from tests.components.ingest.collect import batches, pairs, texts
 

@@ -97,8 +97,8 @@ def test_tokenize_reads_it_as_it_reads_ingest(made, tmp_path):
     config = tokenize.Config(vocabulary_size=220, source_length=96, target_length=96)
     tokenize.run(config, ingest=output, tasks=TASKS, output=tmp_path / "tokenize")
     splits = TokenIndex.load(tmp_path / "tokenize").tasks["en-de"].splits
-    assert splits["train"]["examples"] == 900
-    assert splits["in_domain"]["examples"] == len(text_of(ingest, "en-de", "in_domain"))
+    assert splits["train"].examples == 900
+    assert splits["in_domain"].examples == len(text_of(ingest, "en-de", "in_domain"))
 
 
 def test_the_same_text_gives_the_same_bytes_with_several_workers(made, tmp_path):

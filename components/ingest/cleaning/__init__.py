@@ -1,0 +1,1 @@
+"""Repairs of sentences, and the rules that reject pairs."""

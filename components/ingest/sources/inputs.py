@@ -1,0 +1,303 @@
+"""From the configuration to the list of things to read, checked before any work."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
+
+from components.artifacts.text_shards import IN_DOMAIN, TRAIN
+from components.ingest.config import Config, Corpus, TextTask, TextTestSet
+from components.ingest.sources import dataset_files, languages, places
+from components.ingest.sources.corpus import ORIGINS
+from components.ingest.sources.synthetic import check_tasks
+from models.errors import UserError
+
+TFDS = "tfds"
+HUGGING_FACE = "huggingface"
+LINES = "lines"
+SGM = "sgm"
+COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
+_PAIR_BYTES = 100  # of an everyday pair of sentences
+_PACKING = 3  # times that compressed text is larger
+_FORMAT_OF = {
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".csv": "csv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "jsonl",
+    ".parquet": "parquet",
+    ".tmx": "tmx",
+    ".xlf": "xliff",
+    ".xliff": "xliff",
+    ".po": "po",
+    ".mo": "mo",
+    ".gmo": "mo",
+    ".xml": "wmt",
+    ".sgm": SGM,
+    ".sgml": SGM,
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class TextInput:
+    """Something to read: the files of one source of pairs, or a dataset.
+
+    Attributes:
+      task: The task the pairs belong to.
+      split: ``train`` or the name of a test set.
+      name: As the dead letters name it: the file, of two the source file.
+      format: See `components.ingest.sources.corpus.Corpus`; also ``tfds`` and
+        ``huggingface``.
+      paths: The file; source, target and further references where each side has a
+        file of its own; or the name of the dataset.
+      corpus: How to read it.
+      origin: ``source``, ``target``, ``mixed``, or the path of a file that says so
+        line by line; empty where the data itself may know.
+      part: The records from one number up to another (without it), counted from 0;
+        None for all.
+    """
+
+    task: str
+    split: str
+    name: str
+    format: str
+    paths: tuple[str, ...]
+    corpus: Corpus = Corpus()
+    origin: str = ""
+    part: tuple[int, int] | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class SyntheticInput:
+    """One shard of the synthetic source; the attributes as in `TextInput`."""
+
+    task: str
+    split: str
+    index: int
+
+    @property
+    def name(self) -> str:
+        return f"synthetic/{self.split}-{self.index:05d}"
+
+
+def list_inputs(
+    config: Config, base: Path, tasks: tuple[str, ...]
+) -> list[TextInput] | list[SyntheticInput]:
+    """What there is to read, in an order that does not depend on the file system.
+
+    Args:
+      config: The step's configuration.
+      base: Folder that relative paths start from.
+      tasks: Directions such as ``en-de``.
+
+    Raises:
+      UserError: A file is missing, is a folder, has no counterpart or is of no
+        known format.
+    """
+    if config.source == "synthetic":
+        check_tasks(tasks)
+        return [
+            SyntheticInput(task, split, index)
+            for task in sorted(tasks)
+            for split in (TRAIN, IN_DOMAIN)
+            for index in range(config.synthetic.shards(split))
+        ]
+    found: list[TextInput] = []
+    for task in sorted(tasks):
+        if task not in config.text:
+            named = ", ".join(config.text) or "nothing"
+            raise UserError(
+                f"ingest.text: no files for task {task}; it names {named}; "
+                f"add ingest.text.{task} with source and target"
+            )
+        languages.check(task)
+        found += _task_inputs(task, config.text[task], base)
+    return found
+
+
+def files_of(inputs: list[TextInput] | list[SyntheticInput]) -> dict[str, str]:
+    """Every file that is read, by a name that says what for."""
+    files: dict[str, str] = {}
+    seen: Counter[str] = Counter()
+    for entry in inputs:
+        if isinstance(entry, SyntheticInput):
+            continue
+        label = f"{entry.task}/{entry.split}/{entry.name}"
+        seen[label] += 1
+        if seen[label] > 1:  # one source file may go with several targets
+            label += f"/{seen[label]}"
+        if entry.format in (TFDS, HUGGING_FACE):
+            described = _described_by(entry)
+            files |= {f"{label}/{i}": path for i, path in enumerate(described)}
+        elif len(entry.paths) == 1:
+            files[label] = entry.paths[0]
+        else:
+            names = ("source", "target", *map(str, range(2, len(entry.paths))))
+            for name, path in zip(names, entry.paths, strict=True):
+                files[f"{label}/{name}"] = path
+        if entry.origin and entry.origin not in ORIGINS:
+            files[f"{label}/origin"] = entry.origin
+    return files
+
+
+def about_pairs(
+    config: Config, inputs: Sequence[TextInput] | Sequence[SyntheticInput]
+) -> int:
+    """About how many pairs there are, by the size of the files on this machine."""
+    if config.source == "synthetic":
+        tasks = {entry.task for entry in inputs}
+        return len(tasks) * config.synthetic.train_sentences
+    paths = [path for entry in inputs for path in entry.paths]
+    sizes = [
+        os.path.getsize(path) * (_PACKING if path.endswith(COMPRESSED) else 1)
+        for path in paths
+        if not places.is_remote(path) and os.path.isfile(path)
+    ]
+    return sum(sizes) // _PAIR_BYTES
+
+
+def _described_by(entry: TextInput) -> list[str]:
+    name, folder = entry.paths[0], entry.corpus.dataset.folder
+    if entry.format == HUGGING_FACE:
+        return dataset_files.of_hugging_face(name)
+    return dataset_files.of_tfds(name, folder)
+
+
+def _task_inputs(task: str, text: TextTask, base: Path) -> list[TextInput]:
+    where = f"ingest.text.{task}"
+    inputs = _corpus_inputs(where, task, TRAIN, text, base)
+    for index, corpus in enumerate(text.corpora):
+        place = f"{where}.corpora[{index}]"
+        inputs += _corpus_inputs(place, task, TRAIN, corpus, base)
+    for name, test in sorted(text.test_sets.items()):
+        inputs += _test_inputs(f"{where}.test_sets.{name}", task, name, test, base)
+    return inputs
+
+
+def _test_inputs(
+    where: str, task: str, name: str, test: TextTestSet, base: Path
+) -> list[TextInput]:
+    inputs = _corpus_inputs(where, task, name, test, base)
+    references = [
+        places.expand(f"{where}.references[{i}]", pattern, base)
+        for i, pattern in enumerate(test.references)
+    ]
+    for i, files in enumerate(references):
+        if len(files) != len(inputs):
+            raise UserError(
+                f"{where}.references[{i}]: {test.references[i]} matches {len(files)} "
+                f"files, {test.target} {len(inputs)}; expected as many"
+            )
+    origin = test.origin or ""
+    if origin and origin not in ORIGINS:
+        if len(inputs) > 1:
+            raise UserError(f"{where}.origin: a file needs one pair of files")
+        if inputs[0].format != LINES:
+            raise UserError(
+                f"{where}.origin: a file stands beside line-aligned text; expected "
+                + ", ".join(ORIGINS)
+            )
+        (origin, *_) = places.expand(f"{where}.origin", origin, base)
+    return [
+        dataclasses.replace(
+            entry,
+            origin=origin,
+            paths=(*entry.paths, *(files[i] for files in references)),
+        )
+        for i, entry in enumerate(inputs)
+    ]
+
+
+def _corpus_inputs(
+    where: str, task: str, split: str, corpus: Corpus, base: Path
+) -> list[TextInput]:
+    if corpus.source is not None and corpus.target is not None:
+        return _paired(where, task, split, corpus, base)
+    for library, name in ((TFDS, corpus.tfds), (HUGGING_FACE, corpus.huggingface)):
+        if name is not None:
+            label = f"{library}:{name}/{corpus.dataset.split}"
+            # Folders are relative to the experiment file, as files are.
+            here = base / name
+            known = dataset_files.is_prepared if library == TFDS else Path.is_dir
+            path = str(here) if known(here) else name
+            dataset = corpus.dataset
+            if dataset.folder is not None and not places.is_remote(dataset.folder):
+                folder = str(base / dataset.folder)
+                dataset = dataclasses.replace(dataset, folder=folder)
+            corpus = dataclasses.replace(corpus, dataset=dataset)
+            return [TextInput(task, split, label, library, (path,), corpus)]
+    if corpus.files is None:
+        return []
+    paths = places.expand(f"{where}.files", corpus.files, base)
+    return [
+        TextInput(
+            task,
+            split,
+            places.shown(path, base),
+            corpus.format or _format_of(f"{where}.format", path),
+            (path,),
+            corpus,
+        )
+        for path in paths
+    ]
+
+
+def _paired(
+    where: str, task: str, split: str, corpus: Corpus, base: Path
+) -> list[TextInput]:
+    sources = places.expand(f"{where}.source", corpus.source, base)
+    targets = places.expand(f"{where}.target", corpus.target, base)
+    if len(sources) != len(targets):
+        raise UserError(
+            f"{where}: {corpus.source} matches {len(sources)} files and "
+            f"{corpus.target} matches {len(targets)}; expected as many"
+        )
+    for one, other in zip(sources, targets, strict=True):
+        if places.same(one, other):
+            raise UserError(
+                f"{where}: source and target are the same file, {one}; "
+                "expected the two sides of a translation"
+            )
+    return [
+        TextInput(
+            task,
+            split,
+            places.shown(one, base),
+            corpus.format or _format_of_sides(where, (one, other)),
+            (one, other),
+            corpus,
+        )
+        for one, other in zip(sources, targets, strict=True)
+    ]
+
+
+def _format_of_sides(where: str, paths: Sequence[str]) -> str:
+    """``lines`` or ``sgm``: what has a file for each side."""
+    found = [_FORMAT_OF.get(_ending(path)) for path in paths]
+    for path, name in zip(paths, found, strict=True):
+        if name in ("parquet", "tmx", "xliff", "po", "mo", "wmt"):
+            raise UserError(
+                f"{where}: {path} holds both sides in one file; expected files instead "
+                "of source and target, or format: lines if it is plain text"
+            )
+    return SGM if SGM in found else LINES
+
+
+def _format_of(where: str, path: str) -> str:
+    ending = _ending(path)
+    if ending not in _FORMAT_OF:
+        raise UserError(
+            f"{where}: missing, and {path} does not end in one of "
+            f"{' '.join(_FORMAT_OF)}; expected tsv, csv, jsonl, parquet, tmx, xliff, "
+            "po, mo, wmt or sgm, or source and target for text with a file a side"
+        )
+    return _FORMAT_OF[ending]
+
+
+def _ending(path: str) -> str:
+    name = PurePosixPath(path.lower())
+    return (name.with_suffix("") if name.suffix in COMPRESSED else name).suffix
