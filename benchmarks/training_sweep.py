@@ -197,11 +197,10 @@ def _trainer(
     from components.train.trainer import GroupTrainer
 
     group = form_groups(config, context.experiment.trials)[0]
-    tasks = context.experiment.tasks
     return GroupTrainer(
         config,
         group,
-        SweepData.load(tokens, tasks),
+        SweepData.load(tokens, context.experiment.tasks),
         output=folder / "train",
         progress=folder / "progress",
         report=report,
