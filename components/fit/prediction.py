@@ -97,24 +97,8 @@ def predict(
     """
     known = law_file.load(laws).known
     if sides is not None:
-        known = _of_shapes(known, laws)
+        return _predict_shapes(_of_shapes(known, laws), sides, p, level, by or {})
     group = known.group_named(by or {})
-    found = []
-    if sides is not None:
-        query = Query(n_enc=sides[0], n_dec=sides[1], group=group)
-        found = [
-            _predicted(known, law, dataclasses.replace(query, mixture=weighting), level)
-            for law in known.laws
-            for weighting in law.weightings
-            if weighting.group == group and _is_of(law, p)
-        ]
-        if not found:
-            labels = dict.fromkeys(law.weightings[0].label for law in known.laws)
-            raise UserError(
-                f"{laws}: no bivariate law of this mixture; those it has are of p = "
-                f"{', '.join(labels)}"
-            )
-        return found
     if p and not any(p.values()):
         raise UserError(
             f"p {format_mixture(p)}: no law describes a task that is not trained on; "
@@ -123,6 +107,7 @@ def predict(
     mixture = complete_mixture(known, p)
     query = Query(n, mixture, group=group)
     targets = dict.fromkeys((law.task, law.test_set) for law in known.laws)
+    found = []
     for task, test_set in targets:
         if mixture.get(task, 0.0) > 0 or task not in known.tasks:
             law = known.answering(task, test_set, query)
@@ -141,6 +126,30 @@ def _of_shapes(known: LawSet, laws: Path) -> LawSet:
             f"{laws}: no bivariate law, which a shape needs; fit with --law bivariate"
         )
     return LawSet(shapes, known.backtests)
+
+
+def _predict_shapes(
+    known: LawSet,
+    sides: tuple[float, float],
+    p: Mapping[str, float],
+    level: float,
+    by: Mapping[str, str],
+) -> list[Prediction]:
+    """What every bivariate law of a group says of a shape."""
+    group = known.group_named(by)
+    found = [
+        _predicted(known, law, Query(None, weighting, *sides), level)
+        for law in known.laws
+        for weighting in law.weightings
+        if weighting.group == group and _is_of(law, p)
+    ]
+    if not found:
+        labels = dict.fromkeys(law.weightings[0].label for law in known.laws)
+        raise UserError(
+            f"p {format_mixture(p)}: no bivariate law of this mixture; those there are "
+            f"are of p = {', '.join(labels)}"
+        )
+    return found
 
 
 def _is_of(law: Law, p: Mapping[str, float]) -> bool:

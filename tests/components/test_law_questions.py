@@ -144,7 +144,10 @@ def test_a_damaged_law_file_is_refused_in_one_line(
         ("fit TABLE --out OUT --uncertainty q", "--uncertainty: expected one of t, "),
         ("predict LAWS --n-enc 1e8", "--n-dec is missing"),
         ("predict LAWS --n-enc 1e8 --n-dec 1e8", "no bivariate law"),
-        ("predict SHAPES --n-enc 1e8 --n-dec 1e8 --p en-de=0.5", "those it has are of"),
+        (
+            "predict SHAPES --n-enc 1e8 --n-dec 1e8 --p en-de=0.5",
+            "those there are are of",
+        ),
         ("predict LAWS --n 1e9 --p en-de=0.3 --level 1", "'1' is not between 0 and 1"),
         ("recommend LAWS --n 1e9 --test-set wmt", "no law of test set wmt"),
     ],
