@@ -17,7 +17,7 @@ from components import ingest, select, tokenize
 from components.engines import beam_runner
 from components.ingest import graph as ingest_graph
 from components.ingest.config import SyntheticConfig
-from components.ingest.deduplication import Duplicates
+from components.ingest.duplicates.config import Duplicates
 from components.ingest.sources.inputs import about_pairs, list_inputs
 from components.select import graph as select_graph
 from components.select import sorting as select_sorting
