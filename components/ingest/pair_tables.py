@@ -80,5 +80,5 @@ def places_of(file: int, lines: Iterable[int]) -> np.ndarray:
 
 def files_and_lines(places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The inverse of `places_of`, int64 [n] both."""
-    places = places.astype(np.int64)
-    return places >> _LINE_BITS, places & ((1 << _LINE_BITS) - 1)
+    lines = places & np.uint64((1 << _LINE_BITS) - 1)
+    return (places >> np.uint64(_LINE_BITS)).astype(np.int64), lines.astype(np.int64)
