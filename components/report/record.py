@@ -10,7 +10,7 @@ from typing import Any
 
 from components.artifacts import manifest, metrics_table
 from components.artifacts.manifest import Manifest
-from components.artifacts.metrics_table import Row
+from components.artifacts.metrics_table import MetricsRow
 from components.fit import Config as FitConfig
 from components.fit import convergence, held_out, law_file
 from components.fit import table as fit_table
@@ -19,9 +19,9 @@ from components.fit.runs import Runs, sort_rows
 from components.report.config import Config
 from models.errors import UserError
 from models.laws import Law
-from models.laws.sharing import Backtest, Trial
+from models.laws.backtest import Backtest
 
-_NOTHING_FITTED = law_file.LawFile((), {})
+_NOTHING_FITTED = law_file.LawFile(())
 VERBS = (
     "ingest",
     "select",
@@ -88,7 +88,7 @@ class RunRecord:
     tasks: tuple[str, ...]
     test_set: str | None
     metric: str
-    rows: tuple[Row, ...]
+    rows: tuple[MetricsRow, ...]
     runs: Runs | None
     laws: tuple[Law, ...]
     backtests: Mapping[str, Backtest]
@@ -145,7 +145,7 @@ def read(workdir: Path, config: Config) -> RunRecord:
         )
     fitted = law_file.load(present["laws"]) if "laws" in present else _NOTHING_FITTED
     laws = fitted.laws
-    rows = metrics_table.read(present["metrics"]) if "metrics" in present else []
+    rows = metrics_table.load(present["metrics"]) if "metrics" in present else []
     proof = present.get("held_out")
     runs, notes = _sorted_rows(present.get("metrics"), manifests.get("fit"))
     if not laws:
@@ -158,9 +158,9 @@ def read(workdir: Path, config: Config) -> RunRecord:
         rows=tuple(rows),
         runs=runs,
         laws=laws,
-        backtests=_backtests(fitted.provenance),
-        fit_notes=tuple(fitted.provenance.get("notes", runs.notes if runs else ())),
-        compared=tuple(held_out.read(proof) if proof else ()),
+        backtests=fitted.provenance.backtest,
+        fit_notes=fitted.provenance.notes,
+        compared=tuple(held_out.load(proof) if proof else ()),
         recommendation=_json(present.get("recommendation")) or None,
         irreducible=_json(present.get("irreducible")),
         counts=_json(present.get("counts")),
@@ -203,17 +203,6 @@ def _rebuilt(default: Any, values: Mapping[str, Any]) -> Any:
     return dataclasses.replace(default, **changed)
 
 
-def _backtests(provenance: Mapping[str, Any]) -> dict[str, Backtest]:
-    return {
-        test_set: Backtest(
-            scheme=record["scheme"],
-            trials=tuple(Trial(**trial) for trial in record["trials"]),
-            chosen=record["chosen"],
-        )
-        for test_set, record in provenance.get("backtest", {}).items()
-    }
-
-
 def _sorted_rows(
     metrics: Path | None, made_by: Manifest | None
 ) -> tuple[Runs | None, list[str]]:
@@ -228,7 +217,7 @@ def _sorted_rows(
         return None, [str(error)]
 
 
-def _tasks(rows: Sequence[Row], laws: Sequence[Law]) -> tuple[str, ...]:
+def _tasks(rows: Sequence[MetricsRow], laws: Sequence[Law]) -> tuple[str, ...]:
     """The trained tasks, in the order in which mixtures name them."""
     for row in rows:
         if row.mixture:
@@ -251,7 +240,7 @@ def _test_set(config: Config, laws: Sequence[Law], runs: Runs | None) -> str | N
 
 
 def _endings(
-    folder: Path, made_by: Manifest | None, rows: Sequence[Row]
+    folder: Path, made_by: Manifest | None, rows: Sequence[MetricsRow]
 ) -> list[Ending]:
     """From the trials' own records, or from the table where there are none."""
     names = (made_by.config or {}).get("trials") if made_by else None
