@@ -16,6 +16,7 @@ from components.artifacts import manifest
 from components.artifacts.metrics_table import MetricsRow
 from components.artifacts.text_shards import TRAIN
 from components.artifacts.token_index import TokenIndex
+from components.artifacts.trial_folder import TrialRecord, kept_weights
 from components.evaluate import hypotheses
 from components.evaluate.artifacts import Artifacts
 from components.evaluate.config import Quality
@@ -24,7 +25,6 @@ from components.evaluate.hypotheses import TestText, Translation
 from components.evaluate.layout import QUALITY
 from components.evaluate.scores import Metric, Scores
 from components.evaluate.trained import Trained, load_trained
-from components.train.layout import kept_weights, load_record
 from models.errors import UserError
 from models.nmt.search_options import SearchOptions
 
@@ -56,10 +56,10 @@ def measure(
     used: set[str] = set()
     decoders = _Decoders(config.search, places)
     for name in trials:
-        record = load_record(places.train / name)
-        if record["status"] != "done":
+        record = TrialRecord.load(places.train / name)
+        if record.status != "done":
             continue
-        last = record["steps"]
+        last = record.steps
         for step in _steps(config, places.train / name, last):
             folder = name if step == last else f"{name}/step-{step:08d}"
             weights = None if step == last else step

@@ -16,6 +16,7 @@ from components.artifacts.metrics_table import MetricsRow
 from components.artifacts.text_shards import TRAIN
 from components.artifacts.token_index import TokenIndex
 from components.artifacts.trial import Trial
+from components.artifacts.trial_folder import CURVE, WEIGHTS, TrialRecord
 from components.engines.cross_entropy import (
     Scorer,
     SentenceLosses,
@@ -27,9 +28,7 @@ from components.evaluate.artifacts import Artifacts
 from components.evaluate.config import Config
 from components.evaluate.layout import IRREDUCIBLE, SENTENCES
 from components.evaluate.trained import check_tokens, load_weights
-from components.train.curves import failed_rows
-from components.train.layout import CURVE, WEIGHTS, load_record
-from components.train.milestones import is_final
+from components.train.curves import failed_rows, is_final
 from models.errors import UserError
 from models.nmt.sizes import count_parameters, get_shape
 from models.nmt.transformer import Transformer
@@ -60,7 +59,7 @@ def evaluate_all(config: Config, places: Artifacts) -> dict[str, int]:
     metrics_table.save(places.directory / metrics_table.FILE_NAME, rows)
     text = json.dumps(irreducible_losses(index), indent=1)
     manifest.write_atomically(places.directory / IRREDUCIBLE, text + "\n")
-    failed = sum(load_record(train / name)["status"] == "failed" for name in trials)
+    failed = sum(TrialRecord.load(train / name).status == "failed" for name in trials)
     return {"trials": len(trials), "failed": failed, "rows": len(rows)}
 
 
@@ -117,14 +116,14 @@ def _evaluate_stack(
     test_sets: Sequence[TestSet],
     directory: Path,
 ) -> list[MetricsRow]:
-    records = {name: load_record(train / name) for name in names}
-    done = [name for name in names if records[name]["status"] == "done"]
+    records = {name: TrialRecord.load(train / name) for name in names}
+    done = [name for name in names if records[name].status == "done"]
     rows = []
     for name in names:
         if name not in done:
             rows += metrics_table.load(train / name / CURVE)
-            rows += _failed_rows(train / name, records[name]["step"], tokens, test_sets)
-            log.warning("%s failed: %s", name, records[name]["reason"])
+            rows += _failed_rows(train / name, records[name].step, tokens, test_sets)
+            log.warning("%s failed: %s", name, records[name].reason)
     if not done:
         return rows
     model = load_stack([train / name / WEIGHTS for name in done], tokens)
@@ -136,7 +135,7 @@ def _evaluate_stack(
         for test_set, losses in zip(test_sets, measured, strict=True):
             for origin, own in test_set.parts().items():
                 mine = _of(curve, test_set, origin)
-                final = final_row(mine, records[name]["steps"])
+                final = final_row(mine, records[name].steps)
                 _check_same(name, mine[-1], losses.take(own), place)
                 rows += [final, *mine]
         _write_sentences(directory, name, place, test_sets, measured)
@@ -163,8 +162,8 @@ def load_stack(paths: Sequence[Path], tokens: Path) -> Transformer:
     """
     found = [load_weights(path, tokens) for path in paths]
     arrays, records = zip(*found, strict=True)
-    shape = get_shape(records[0]["size"])
-    model = Transformer(shape, records[0]["vocabulary_size"], stack=len(paths))
+    shape = get_shape(records[0].size)
+    model = Transformer(shape, records[0].vocabulary_size, stack=len(paths))
     model.build()
     for variable in model.trainable_variables:
         variable.assign(np.stack([one[variable.path] for one in arrays]))

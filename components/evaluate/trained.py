@@ -5,14 +5,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from components.artifacts import checkpoints, manifest
+from components.artifacts.checkpoints import ModelRecord
 from components.artifacts.token_index import VOCABULARY, TokenIndex
+from components.artifacts.trial_folder import WEIGHTS, TrialRecord, weights_at
 from components.tokenize.vocabulary import Vocabulary
-from components.train.layout import WEIGHTS, load_record, weights_at
 from models.errors import UserError
 from models.nmt.sizes import get_shape
 from models.nmt.transformer import Transformer
@@ -111,9 +111,9 @@ def load_trained(
     tokens = tokens or folder.resolve().parent.parent / "tokenize"
     if not (folder / WEIGHTS).is_file() or not (folder / manifest.FILE_NAME).is_file():
         raise UserError(f"{folder}: not a finished trial" + _trials_in(folder))
-    record = load_record(folder)
-    if record["status"] != "done":
-        raise UserError(f"{folder}: this trial failed: {record['reason']}")
+    record = TrialRecord.load(folder)
+    if record.status != "done":
+        raise UserError(f"{folder}: this trial failed: {record.reason}")
     index = TokenIndex.load(tokens)
     described = manifest.load(folder)
     mixture = dict(described.config["trial"]["mixture"])
@@ -148,7 +148,7 @@ def load_model(
     """
     arrays, record = load_weights(path, tokens)
     if model is None:
-        model = Transformer(get_shape(record["size"]), record["vocabulary_size"])
+        model = Transformer(get_shape(record.size), record.vocabulary_size)
         model.build()
     shapes = {v.path: tuple(v.shape) for v in model.trainable_variables}
     checkpoints.check_arrays(path, arrays, shapes)
@@ -157,10 +157,8 @@ def load_model(
     return model
 
 
-def load_weights(
-    path: Path, tokens: Path
-) -> tuple[dict[str, np.ndarray], Mapping[str, Any]]:
-    """Trained weights and what they are of: ``size`` and ``vocabulary_size``.
+def load_weights(path: Path, tokens: Path) -> tuple[dict[str, np.ndarray], ModelRecord]:
+    """Trained weights and what they are of.
 
     Two vocabularies of one size fit the same weights and give nonsense, so a digest
     of the vocabulary decides, and not its size.
@@ -168,11 +166,11 @@ def load_weights(
     Raises:
       UserError: The checkpoint is damaged, or was made with another vocabulary.
     """
-    arrays, record = checkpoints.load(path)
+    arrays, record = checkpoints.load_weights(path)
     vocabulary = tokens / VOCABULARY
     if not vocabulary.is_file():
         raise UserError(f"{tokens}: no {VOCABULARY}; expected an artifact of tokenize")
-    if record.get("vocabulary") != manifest.digest_file(vocabulary):
+    if record.vocabulary != manifest.digest_file(vocabulary):
         raise UserError(
             f"{path}: trained with another vocabulary than {vocabulary}; name the "
             "tokens it was trained on (--tokens), or train again"

@@ -132,10 +132,10 @@ def _scorer(models: Path, key: str) -> Scorer:
     from components.engines.cross_entropy import Scorer
     from models.nmt.transformer import Transformer
 
-    arrays, record = checkpoints.load(models / MODELS)
+    arrays, record = checkpoints.load_weights(models / MODELS)
     stack = len(next(iter(arrays.values())))
-    shape = get_shape(record["size"])
-    model = Transformer(shape, record["vocabulary_size"], stack=stack)
+    shape = get_shape(record.size)
+    model = Transformer(shape, record.vocabulary_size, stack=stack)
     model.build()
     for variable in model.trainable_variables:
         variable.assign(arrays[variable.path])

@@ -20,13 +20,13 @@ from components.artifacts import manifest
 from components.artifacts.text_shards import TRAIN, read_shard, split_shards, splits
 from components.artifacts.token_index import VOCABULARY, TokenIndex
 from components.artifacts.trial import Trial
+from components.artifacts.trial_folder import WEIGHTS, TrialRecord
 from components.engines.tensorflow_start import start_tensorflow
 from components.ingest.config import TextTestSet
 from components.ingest.sources.corpus import Columns
 from components.select import worse_text
 from components.select.config import Config, Contrastive
 from components.select.layout import CORRUPTED, IN_DOMAIN, MODELS, TRUSTED
-from components.train.layout import WEIGHTS, load_record
 from models.errors import UserError
 
 log = logging.getLogger(__name__)
@@ -156,10 +156,10 @@ class Maker:
         config = dataclasses.replace(config, warmup_steps=self.options.warmup_steps)
         output = self.folder / "train"
         train.run(config, trials=(trial,), tokens=tokens, output=output)
-        record = load_record(output / trial.id)
-        if record["status"] != "done":
+        record = TrialRecord.load(output / trial.id)
+        if record.status != "done":
             raise UserError(
-                f"select: the model of the text failed: {record['reason']}; lower "
+                f"select: the model of the text failed: {record.reason}; lower "
                 "select.contrastive.learning_rate"
             )
         return output / trial.id
@@ -174,7 +174,7 @@ class Maker:
             warmup_steps=max(1, whole // 10),
             batch_tokens=self.options.batch_tokens,
             learning_rate=rate,
-            steps_per_call=_CALL,
+            steps_per_execution=_CALL,
             evaluations=1,
             final_evaluations=1,
         )

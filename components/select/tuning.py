@@ -11,7 +11,7 @@ import numpy as np
 from components.artifacts import checkpoints
 from components.train import mixture
 from components.train.config import Config
-from components.train.program import Program
+from components.train.model_stack import ModelStack
 from components.train.rows import Rows
 from components.train.sweep_data import batch_rows
 from models.nmt.sizes import get_shape
@@ -48,11 +48,11 @@ def tune(config: Config, start: Path, texts: Sequence[BetterText]) -> list[Weigh
     Returns:
       The weights of the model in the end, for each text.
     """
-    arrays, record = checkpoints.load(start)
+    arrays, record = checkpoints.load_weights(start)
     seeds = [*config.seeds] * len(texts)
-    shape = get_shape(record["size"])
-    program = Program(config, shape, record["vocabulary_size"], seeds)
-    for variable in program.model.trainable_variables:
+    shape = get_shape(record.size)
+    stack = ModelStack(config, shape, record.vocabulary_size, seeds)
+    for variable in stack.model.trainable_variables:
         variable.assign(np.stack([arrays[variable.path]] * len(texts)))
     data = Rows.join(
         [Rows.load(text.tokens, [task for task, _ in text.shares]) for text in texts]
@@ -62,21 +62,21 @@ def tune(config: Config, start: Path, texts: Sequence[BetterText]) -> list[Weigh
         mixture.row_probabilities(_weights(texts), data.examples),
         np.array(seeds),
         batch_rows=batch_rows(config, data),
-        steps_per_call=config.steps_per_call,
+        steps_per_execution=config.steps_per_execution,
         start_step=0,
         stop_step=config.steps,
         drawn=np.zeros((len(seeds), len(data.count)), np.int64),
     )
     for fields, _ in batches:
-        program.train(fields)
-    return [program.weights(index) for index in range(len(texts))]
+        stack.train(fields)
+    return [stack.weights(index) for index in range(len(texts))]
 
 
 def write(path: Path, stack: Sequence[Weights], start: Path) -> None:
     """Writes models of one size as one stack, with the record of the first."""
-    record = checkpoints.load(start)[1]
+    record = checkpoints.load_weights(start)[1]
     arrays = {name: np.stack([one[name] for one in stack]) for name in stack[0]}
-    checkpoints.save(path, arrays, record)
+    checkpoints.save_weights(path, arrays, record)
 
 
 def _weights(texts: Sequence[BetterText]) -> np.ndarray:

@@ -15,12 +15,12 @@ from components.artifacts.manifest import Manifest
 from components.artifacts.outputs import PROGRESS
 from components.artifacts.token_index import TokenIndex
 from components.artifacts.trial import Trial
+from components.artifacts.trial_folder import TrialRecord
 from components.engines import cluster
 from components.engines.cores import available_cores
-from components.train import results, storage
+from components.train import group_state, storage
 from components.train.config import Config
 from components.train.group import Group, resumed_groups
-from components.train.layout import load_record
 from components.train.progress import Progress
 from components.train.workers import Assignment, Events, train_all
 from models.errors import UserError
@@ -29,9 +29,9 @@ from models.nmt.sizes import count_parameters, get_shape
 log = logging.getLogger(__name__)
 
 VERB = "train"
-_HEARTBEAT = ".chief"
+_HEARTBEAT = f"{PROGRESS}/chief"
 # What changes how training is watched and kept, and not what comes out.
-_WATCHING = ("checkpoint_seconds", "keep_checkpoints", "profile")
+_WATCHING = ("checkpoint_seconds",)
 
 
 def run_sweep(
@@ -75,8 +75,8 @@ def run_sweep(
 def _seal_sweep(
     sweep: _Sweep, whole: Mapping[str, Any], trials: Sequence[Trial]
 ) -> Manifest:
-    records = {trial.id: load_record(sweep.output / trial.id) for trial in trials}
-    crashed = [name for name, record in records.items() if record.get("crashed")]
+    records = {trial.id: TrialRecord.load(sweep.output / trial.id) for trial in trials}
+    crashed = [name for name, record in records.items() if record.crashed]
     if crashed:
         log.warning(
             "train: %d trials crashed; the same command tries them again", len(crashed)
@@ -85,7 +85,7 @@ def _seal_sweep(
         shutil.rmtree(sweep.output / PROGRESS, ignore_errors=True)
     phases: dict[str, float] = {}
     for record in records.values():
-        for name, seconds in record["seconds_by_phase"].items():
+        for name, seconds in record.seconds_by_phase.items():
             phases[name] = round(phases.get(name, 0.0) + seconds, 1)
     return manifest.seal(
         sweep.output,
@@ -94,9 +94,9 @@ def _seal_sweep(
         inputs=sweep.inputs | _outcome(crashed),
         counts={
             "trials": len(trials),
-            "failed": sum(r["status"] == "failed" for r in records.values()),
+            "failed": sum(r.status == "failed" for r in records.values()),
             "crashed": len(crashed),
-            "process_seconds": round(sum(r["seconds"] for r in records.values()), 1),
+            "process_seconds": round(sum(r.seconds for r in records.values()), 1),
             "process_seconds_by_phase": phases,
         },
         seconds=sweep.seconds,
@@ -190,7 +190,7 @@ class _Sweep:
         for index, trial in enumerate(group.trials):
             log.warning("%s failed: %s", trial.id, how)
             if self.member.is_chief:
-                results.write_crashed(
+                group_state.write_crashed(
                     self.output / trial.id,
                     index,
                     how,
@@ -202,15 +202,15 @@ class _Sweep:
 
     def _seal(self, trial: Trial) -> None:
         folder = self.output / trial.id
-        record = load_record(folder)
-        crashed = [trial.id] if record.get("crashed") else []
+        record = TrialRecord.load(folder)
+        crashed = [trial.id] if record.crashed else []
         manifest.seal(
             folder,
             verb=VERB,
             config=self._trial_config(trial),
             inputs=self.inputs | _outcome(crashed),
-            counts={"status": record["status"], "epochs": record["epochs"]},
-            seconds=record["seconds"],
+            counts={"status": record.status, "epochs": record.epochs},
+            seconds=record.seconds,
         )
 
     def _trial_config(self, trial: Trial) -> Any:

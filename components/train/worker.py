@@ -28,7 +28,7 @@ from models.errors import UserError
 from models.nmt.sizes import get_shape
 
 if TYPE_CHECKING:
-    from components.train.programs import Programs
+    from components.train.model_stack import ModelStack
     from components.train.sweep_data import SweepData
 
 # A full or forbidden disk is no fault of a trial: trying again would not help.
@@ -101,22 +101,20 @@ def _work(
     ours.addHandler(_ToParent(connection))
     start_tensorflow()
     from components.engines import strategy
-    from components.train.programs import Programs
     from components.train.sweep_data import SweepData
 
     config = assignment.config
-    part = strategy.part_to_compile(config.jit, config.strategy, config.precision)
+    compiled = strategy.compiles_step(config.jit, config.strategy)
     widest = max(get_shape(size).d_model for size in config.sizes)
-    strategy.use_threads(assignment.threads, widest=widest, part=part)
-    data = shared = None
+    strategy.use_threads(assignment.threads, widest=widest, compiled=compiled)
+    data = stack = None
     with preemption.noticed() as stop:
         while group := _next_group(connection, stop):
             try:
                 data = data or SweepData.load(assignment.tokens, assignment.tasks)
-                shared = shared or Programs(config, data.vocabulary_size)
                 report = _Report(connection, parent)
                 asked = functools.partial(getattr, stop, "requested")
-                _train(assignment, group, data, shared, report, asked, since)
+                stack = _train(assignment, group, data, stack, report, asked, since)
             except Preempted:
                 return _tell(connection, "preempted")
             except UserError as error:
@@ -181,15 +179,16 @@ def _train(
     assignment: Assignment,
     group: Group,
     data: SweepData,
-    programs: Programs | None,
+    stack: ModelStack | None,
     report: Callable[[int, int], None],
     stop: Callable[[], bool],
     since: float,
-) -> None:
+) -> ModelStack:
+    """Trains a group; returns its models, for the next group of their size."""
     from components.train.trainer import GroupTrainer
 
     try:
-        GroupTrainer(
+        trainer = GroupTrainer(
             assignment.config,
             group,
             data,
@@ -198,8 +197,10 @@ def _train(
             report=report,
             stop=stop,
             since=since,
-            programs=programs,
-        ).run()
+            stack=stack,
+        )
+        trainer.run()
+        return trainer.stack
     except OSError as error:
         if error.errno not in _STORAGE:
             raise

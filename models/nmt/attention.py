@@ -115,5 +115,7 @@ class Attention(keras.layers.Layer):
           For each projection ``[*lead, batch, heads, L, head_dim]``.
         """
         front = ops.shape(x)[:-1]
-        heads = (ops.reshape(p(x), (*front, self.heads, self.head_dim)) for p in projections)
+        heads = (
+            ops.reshape(p(x), (*front, self.heads, self.head_dim)) for p in projections
+        )
         return [ops.swapaxes(each, -2, -3) for each in heads]

@@ -14,6 +14,7 @@ from components import select, tokenize
 from components.artifacts.manifest import load
 from components.artifacts.text_shards import read_shard, shard_bytes, split_shards
 from components.artifacts.token_index import TokenIndex
+from components.artifacts.trial_folder import WEIGHTS
 from components.ingest.config import TextTask
 from components.select import worse_text
 from components.select.combined import combine
@@ -22,7 +23,6 @@ from components.select.contrastive import Contrast
 from components.select.layout import MODELS
 from components.select.scoring_models import Maker
 from components.tokenize.vocabulary import Vocabulary
-from components.train.layout import WEIGHTS
 from models.errors import FieldError, UserError
 from tests.components.select.noisy_text import TASKS, pairs, write_ingest
 
