@@ -272,28 +272,33 @@ class ModelStack:
         return [_part(field, replicas, replica) for field in batch]
 
 
-def reuse_or_build(
-    stack: ModelStack | None,
-    config: Config,
-    size: str,
-    vocabulary_size: int,
-    seeds: Sequence[int],
-) -> ModelStack:
-    """A stack at its beginning: the one before, reset, where size and number agree.
+class StackCache:
+    """The models of one group, used again for the next group of their size.
 
-    Building and tracing one takes a second or two, and XLA's work comes on top.
+    Building and tracing them takes a second or two, and XLA's work comes on top. Groups
+    come sorted by size, so only one stack is kept: memory is for one.
 
     Args:
-      stack: Of the group before, with the same configuration and vocabulary.
       config: How to train.
-      size: Name of the size.
       vocabulary_size: Pieces in the vocabulary.
-      seeds: Seed of each trial.
     """
-    if stack and (stack.shape.name, stack.stack) == (size, len(seeds)):
-        stack.reset(seeds)
-        return stack
-    return ModelStack(config, get_shape(size), vocabulary_size, seeds)
+
+    def __init__(self, config: Config, vocabulary_size: int):
+        self.config = config
+        self.vocabulary_size = vocabulary_size
+        self._kept: ModelStack | None = None
+
+    def get(self, size: str, seeds: Sequence[int]) -> ModelStack:
+        """A stack of models of a size, at its beginning."""
+        kept = self._kept
+        if kept and (kept.shape.name, kept.stack) == (size, len(seeds)):
+            kept.reset(seeds)
+            return kept
+        kept = self._kept = None
+        self._kept = ModelStack(
+            self.config, get_shape(size), self.vocabulary_size, seeds
+        )
+        return self._kept
 
 
 def _as_int32(seeds: Sequence[int]) -> tf.Tensor:

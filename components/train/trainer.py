@@ -29,7 +29,7 @@ from components.train.group_state import (
     share_of_phases,
     write_results,
 )
-from components.train.model_stack import ModelStack, reuse_or_build
+from components.train.model_stack import StackCache
 from components.train.stopwatch import Stopwatch
 from components.train.sweep_data import SweepData, batch_rows
 
@@ -54,7 +54,7 @@ class GroupTrainer:
       stop: Asked after each call whether to save and leave.
       since: ``time.monotonic()`` at which the work for this group began, when that
         was before this object was made.
-      stack: Models of this process's group before; used again where they fit.
+      stacks: Those of this process, by default new ones.
 
     Raises:
       UserError: A checkpoint in ``progress`` is of something else.
@@ -71,7 +71,7 @@ class GroupTrainer:
         report: Progress,
         stop: Callable[[], bool] = lambda: False,
         since: float | None = None,
-        stack: ModelStack | None = None,
+        stacks: StackCache | None = None,
     ):
         since = time.monotonic() if since is None else since
         self.config, self.group, self.data = config, group, data
@@ -80,9 +80,8 @@ class GroupTrainer:
         self.writes = cluster.member(config.strategy).is_chief
         self.steps = config.steps_of(group.size)
         seeds = [trial.seed for trial in group.trials]
-        self.stack = reuse_or_build(
-            stack, config, group.size, data.vocabulary_size, seeds
-        )
+        stacks = stacks or StackCache(config, data.vocabulary_size)
+        self.stack = stacks.get(group.size, seeds)
         self.rows = batch_rows(
             config, data.rows, self.stack.strategy.num_replicas_in_sync
         )

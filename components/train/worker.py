@@ -28,7 +28,7 @@ from models.errors import UserError
 from models.nmt.sizes import get_shape
 
 if TYPE_CHECKING:
-    from components.train.model_stack import ModelStack
+    from components.train.model_stack import StackCache
     from components.train.sweep_data import SweepData
 
 # A full or forbidden disk is no fault of a trial: trying again would not help.
@@ -101,20 +101,22 @@ def _work(
     ours.addHandler(_ToParent(connection))
     start_tensorflow()
     from components.engines import strategy
+    from components.train.model_stack import StackCache
     from components.train.sweep_data import SweepData
 
     config = assignment.config
     compiled = strategy.compiles_step(config.jit, config.strategy)
     widest = max(get_shape(size).d_model for size in config.sizes)
     strategy.use_threads(assignment.threads, widest=widest, compiled=compiled)
-    data = stack = None
+    data = stacks = None
     with preemption.noticed() as stop:
         while group := _next_group(connection, stop):
             try:
                 data = data or SweepData.load(assignment.tokens, assignment.tasks)
+                stacks = stacks or StackCache(config, data.vocabulary_size)
                 report = _Report(connection, parent)
                 asked = functools.partial(getattr, stop, "requested")
-                stack = _train(assignment, group, data, stack, report, asked, since)
+                _train(assignment, group, data, stacks, report, asked, since)
             except Preempted:
                 return _tell(connection, "preempted")
             except UserError as error:
@@ -179,16 +181,15 @@ def _train(
     assignment: Assignment,
     group: Group,
     data: SweepData,
-    stack: ModelStack | None,
+    stacks: StackCache,
     report: Callable[[int, int], None],
     stop: Callable[[], bool],
     since: float,
-) -> ModelStack:
-    """Trains a group; returns its models, for the next group of their size."""
+) -> None:
     from components.train.trainer import GroupTrainer
 
     try:
-        trainer = GroupTrainer(
+        GroupTrainer(
             assignment.config,
             group,
             data,
@@ -197,10 +198,8 @@ def _train(
             report=report,
             stop=stop,
             since=since,
-            stack=stack,
-        )
-        trainer.run()
-        return trainer.stack
+            stacks=stacks,
+        ).run()
     except OSError as error:
         if error.errno not in _STORAGE:
             raise

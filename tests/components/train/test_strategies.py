@@ -72,7 +72,7 @@ def start(*arrangements, **environment):
 
 def losses(process):
     """One flat list of numbers for each arrangement."""
-    output, errors = process.communicate(timeout=300)
+    output, errors = process.communicate(timeout=900)
     assert process.returncode == 0, errors[-3000:]
     found = [json.loads(line) for line in output.splitlines() if line.startswith("[[")]
     return [[loss for step in one for loss in step] for one in found]

@@ -12,7 +12,7 @@ from components.artifacts.trial_folder import CURVE, WEIGHTS, TrialRecord
 from components.engines.cross_entropy import Scorer
 from components.train.config import Anneal, Config
 from components.train.group import Group
-from components.train.model_stack import ModelStack
+from components.train.model_stack import ModelStack, StackCache
 from components.train.sweep_data import batch_rows
 from components.train.trainer import GroupTrainer
 from models.errors import UserError
@@ -38,7 +38,7 @@ def data():
     return sweep_data()
 
 
-def train(data, folder, members, *, at=None, config=CONFIG, stack=None):
+def train(data, folder, members, *, at=None, config=CONFIG, stacks=None):
     """Trains a group; ``at``: step -> what to do to the trainer at that step."""
 
     def report(step, _steps):
@@ -52,7 +52,7 @@ def train(data, folder, members, *, at=None, config=CONFIG, stack=None):
         output=folder,
         progress=folder / ".progress",
         report=report,
-        stack=stack,
+        stacks=stacks,
     )
     if at and 0 in at:
         at[0](trainer)
@@ -89,8 +89,9 @@ def test_it_learns(data, uninterrupted):
 def test_groups_of_one_size_share_a_stack_and_nothing_else(
     data, uninterrupted, tmp_path
 ):
-    first = train(data, tmp_path / "a", group(seeds=(7, 8)))
-    second = train(data, tmp_path / "b", group(), stack=first.stack)
+    stacks = StackCache(CONFIG, data.vocabulary_size)
+    first = train(data, tmp_path / "a", group(seeds=(7, 8)), stacks=stacks)
+    second = train(data, tmp_path / "b", group(), stacks=stacks)
     assert second.stack is first.stack
     for alone, shared in zip(
         results(uninterrupted, group()), results(tmp_path / "b", group()), strict=True
