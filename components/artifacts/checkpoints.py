@@ -57,9 +57,8 @@ class ModelRecord:
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> ModelRecord:
         """From the record of a checkpoint, whatever else is in it."""
-        fields = {
-            field.name: record.get(field.name) for field in dataclasses.fields(cls)
-        }
+        names = [field.name for field in dataclasses.fields(cls)]
+        fields: dict[str, Any] = {name: record.get(name) for name in names}
         return cls(**fields)
 
 

@@ -30,11 +30,11 @@ def kept_weights(folder: Path) -> dict[int, Path]:
 
 
 @dataclasses.dataclass(frozen=True)
-class BestLoss:
-    """The lowest loss on a test set.
+class LossAtStep:
+    """The loss on a test set at one evaluation.
 
     Attributes:
-      step: Where it was measured.
+      step: Training step of the evaluation.
       loss: Nats per target token.
     """
 
@@ -73,7 +73,7 @@ class TrialRecord:
     realised_target_token_share: Mapping[str, float] = dataclasses.field(
         default_factory=dict
     )
-    best: Mapping[str, BestLoss] = dataclasses.field(default_factory=dict)
+    best: Mapping[str, LossAtStep] = dataclasses.field(default_factory=dict)
     crashed: bool = False
 
     def save(self, folder: Path) -> None:
@@ -85,5 +85,5 @@ class TrialRecord:
     def load(cls, folder: Path) -> TrialRecord:
         """Reads what `save` wrote."""
         record = json.loads((folder / _RECORD).read_text(encoding="utf-8"))
-        best = {name: BestLoss(**one) for name, one in record.get("best", {}).items()}
+        best = {name: LossAtStep(**one) for name, one in record.get("best", {}).items()}
         return cls(**{**record, "best": best})

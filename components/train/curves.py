@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 import math
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from components.artifacts.metrics_table import MetricsRow
 from components.artifacts.trial import Trial, format_mixture
-from components.artifacts.trial_folder import BestLoss
+from components.artifacts.trial_folder import LossAtStep
 from components.train.config import Config
 from models.nmt.sizes import ParameterCount
 
@@ -135,25 +135,30 @@ def _row(
 def final_losses(curve: Sequence[MetricsRow], steps: int) -> dict[str, float]:
     """``final/<task>/<test set>`` -> median over the last tenth of training."""
     found: dict[str, list[float]] = {}
-    whole: set[tuple[int, str]] = set()
-    for row in curve:
-        name = f"final/{row.task}/{row.test_set}"
-        # The first row of a test set is all of it, the next ones are parts.
-        if is_final(row.step, steps) and (row.step, name) not in whole:
-            whole.add((row.step, name))
-            found.setdefault(name, []).append(row.loss)
+    for name, one in _whole_test_sets(curve):
+        if is_final(one.step, steps):
+            found.setdefault(f"final/{name}", []).append(one.loss)
     return {name: statistics.median(losses) for name, losses in found.items()}
 
 
-def best_losses(curve: Sequence[MetricsRow]) -> dict[str, BestLoss]:
+def best_losses(curve: Sequence[MetricsRow]) -> dict[str, LossAtStep]:
     """``<task>/<test set>`` -> the lowest loss so far, and the step it was at."""
-    found: dict[str, MetricsRow] = {}
-    whole: set[tuple[int, str]] = set()
+    found: dict[str, LossAtStep] = {}
+    for name, one in _whole_test_sets(curve):
+        if name not in found or one.loss < found[name].loss:
+            found[name] = one
+    return found
+
+
+def _whole_test_sets(curve: Sequence[MetricsRow]) -> Iterator[tuple[str, LossAtStep]]:
+    """``<task>/<test set>`` with step and loss of every evaluation.
+
+    The first row of a test set is all of it, the next ones are parts.
+    """
+    seen: set[tuple[int | None, str]] = set()
     for row in curve:
         name = f"{row.task}/{row.test_set}"
-        # As in `final_losses`.
-        if (row.step, name) not in whole:
-            whole.add((row.step, name))
-            best = found.setdefault(name, row)
-            found[name] = row if row.loss < best.loss else best
-    return {name: BestLoss(row.step, row.loss) for name, row in found.items()}
+        if (row.step, name) not in seen and row.step is not None:
+            seen.add((row.step, name))
+            if row.loss is not None:
+                yield name, LossAtStep(row.step, row.loss)

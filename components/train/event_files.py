@@ -119,7 +119,9 @@ class GroupEvents:
             shown: dict[str, float] = {}
             for row in measured:
                 name = f"loss/{row.task}/{row.test_set}"
-                shown[f"{name}/{row.origin}" if name in shown else name] = row.loss
+                if row.loss is not None:
+                    tag = f"{name}/{row.origin}" if name in shown else name
+                    shown[tag] = row.loss
             shown |= {
                 "loss/training": float(training[index]),
                 "norm/gradient": float(gradient[index]),
@@ -143,7 +145,7 @@ class GroupEvents:
         """Realised shares and epochs of one trial."""
         trainer = self.trainer
         examples, tokens = trainer.seen.shares(index)
-        shown = {}
+        shown: dict[str, float] = {}
         for label, values in (
             ("share/examples", examples),
             ("share/target_tokens", tokens),

@@ -117,7 +117,7 @@ def batches(
         *fields, examples, tokens = rows.read(task, row)
         return (*fields, _seen(task, examples, tokens, len(rows.count)))
 
-    def gather(task: tf.Tensor, row: tf.Tensor, totals: tf.Tensor):
+    def gather(task: tf.Tensor, row: tf.Tensor, totals: tf.Tensor) -> tuple:
         kinds = [tf.int32] * len(shapes) + [tf.int64]
         *fields, seen = tf.numpy_function(read, (task, row), kinds)
         fields = [tf.ensure_shape(f, s) for f, s in zip(fields, shapes, strict=True)]
@@ -171,7 +171,7 @@ class _RowDrawer:
         self.batch_rows = batch_rows
         self.annealing = annealing
 
-    def __call__(self, drawn: tf.Tensor, step: tf.Tensor):
+    def __call__(self, drawn: tf.Tensor, step: tf.Tensor) -> tuple:
         tasks = len(self.count)
         task = tf.stack(
             [

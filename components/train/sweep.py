@@ -21,8 +21,8 @@ from components.engines.cores import available_cores
 from components.train import group_state, storage
 from components.train.config import Config
 from components.train.group import Group, resumed_groups
-from components.train.progress import Progress
-from components.train.workers import Assignment, Events, train_all
+from components.train.progress_line import ProgressLine
+from components.train.worker_pool import Assignment, Events, train_all
 from models.errors import UserError
 from models.nmt.sizes import count_parameters, get_shape
 
@@ -154,7 +154,7 @@ class _Sweep:
         )
         if self.member.is_chief:
             self._begin(costs)
-        progress = Progress(costs, jobs, self.seconds)
+        progress = ProgressLine(costs, jobs, self.seconds)
         events = Events(
             on_step=functools.partial(self._on_step, progress),
             on_done=functools.partial(self._on_done, progress),
@@ -175,18 +175,20 @@ class _Sweep:
             ids = json.dumps([trial.id for trial in group.trials])
             manifest.write_atomically(folder / "group.json", ids)
 
-    def _on_step(self, progress: Progress, group: Group, step: int, steps: int) -> None:
+    def _on_step(
+        self, progress: ProgressLine, group: Group, step: int, steps: int
+    ) -> None:
         if progress.step(group, step, steps) and self.member.is_chief:
             manifest.write_atomically(self._clock, json.dumps(progress.seconds()))
 
-    def _on_done(self, progress: Progress, group: Group) -> None:
+    def _on_done(self, progress: ProgressLine, group: Group) -> None:
         if self.member.is_chief:
             for trial in group.trials:
                 self._seal(trial)
             shutil.rmtree(self.progress / group.id, ignore_errors=True)
         progress.done(group)
 
-    def _on_crash(self, progress: Progress, group: Group, how: str) -> None:
+    def _on_crash(self, progress: ProgressLine, group: Group, how: str) -> None:
         for index, trial in enumerate(group.trials):
             log.warning("%s failed: %s", trial.id, how)
             if self.member.is_chief:

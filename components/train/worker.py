@@ -140,7 +140,7 @@ def _next_group(
     connection: multiprocessing.connection.Connection, stop: preemption.Request
 ) -> Group | None:
     """Waits for work; None when there is no more, or when told to stop."""
-    multiprocessing.connection.wait([connection, stop])
+    multiprocessing.connection.wait([connection, stop.fileno()])
     try:
         return None if stop.requested else connection.recv()
     except (EOFError, ConnectionError):

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from components.artifacts.metrics_table import MetricsRow
-from components.artifacts.trial_folder import BestLoss
+from components.artifacts.trial_folder import LossAtStep
 from components.train.config import Config
 from components.train.curves import (
     best_losses,
@@ -65,7 +65,7 @@ def test_the_final_loss_is_the_median_over_the_last_tenth():
 
 def test_the_best_loss_is_of_a_whole_test_set_wherever_it_was():
     assert best_losses(CURVE) == {
-        "en-de/in_domain": BestLoss(860, 0.5),
-        "en-fr/in_domain": BestLoss(1000, 6.0),
+        "en-de/in_domain": LossAtStep(860, 0.5),
+        "en-fr/in_domain": LossAtStep(1000, 6.0),
     }
     assert best_losses([]) == {}

@@ -36,7 +36,7 @@ def no_workers(monkeypatch):
     def start(*_):
         raise AssertionError("a worker was started")
 
-    monkeypatch.setattr("components.train.workers._start", start)
+    monkeypatch.setattr("components.train.worker_pool._start", start)
 
 
 def train(tokens, output, *trials, config=CONFIG):

@@ -15,7 +15,7 @@ import pytest
 from components.artifacts import checkpoints, manifest, metrics_table
 from components.artifacts.trial import Trial
 from components.artifacts.trial_folder import CURVE, WEIGHTS, TrialRecord
-from components.train import run, sweep, workers
+from components.train import run, sweep, worker_pool
 from components.train.config import Config
 from tests.components.train.token_files import write_tokens
 
@@ -181,7 +181,7 @@ def test_stopped_killed_and_crashed_it_ends_as_if_nothing_had_happened(
     # the sweep goes on without it.
     monkeypatch.setattr(sweep, "Progress", Killing)
     Killing.signals = {(FIRST.id, 150): signal.SIGKILL}
-    monkeypatch.setattr(workers, "_start", second_one_dies(workers._start))
+    monkeypatch.setattr(worker_pool, "_start", second_one_dies(worker_pool._start))
     made = train(tokens, output)
     assert Killing.signals == {}
     assert (made.counts["failed"], made.counts["crashed"]) == (1, 1)
