@@ -108,6 +108,29 @@ def parse_numbers(
     return weights
 
 
+def add_by(parser: argparse.ArgumentParser) -> None:
+    """Adds ``--by COLUMN=X,...``, for `parse_by`."""
+    parser.add_argument(
+        "--by", metavar="COLUMN=X,...", default="",
+        help="the group of runs, where the fit kept several apart: arch=B",
+    )  # fmt: skip
+
+
+def parse_by(text: str) -> dict[str, str]:
+    """``arch=B,data=10`` -> value by column; an empty text gives none.
+
+    Raises:
+      UserError: A part that is not ``column=value``.
+    """
+    found = {}
+    for part in filter(None, text.split(",")):
+        column, relation, value = part.partition("=")
+        if not relation:
+            raise UserError(f"--by {part}: expected column=value, as arch=B")
+        found[column.strip()] = value.strip()
+    return found
+
+
 def add_out(parser: argparse.ArgumentParser, text: str) -> None:
     """Adds ``--out FILE``, for `deliver`."""
     parser.add_argument("--out", metavar="FILE", type=Path, default=None, help=text)

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 from components.engines.cores import available_cores
 from models.errors import UserError
 from pipeline.command_parser import (
+    add_by,
     add_command,
+    parse_by,
     parse_weights,
     positive_count,
     positive_number,
@@ -96,6 +98,7 @@ def add(commands: argparse._SubParsersAction) -> None:
         "--p", metavar="TASK=X,...", default="",
         help="mixture to predict (default: those of the sweep)",
     )  # fmt: skip
+    add_by(plan)
     plan.add_argument(
         "--interval", metavar="X", type=positive_number, default=None,
         help="list the trials for an interval this many times that of the whole sweep "
@@ -190,7 +193,12 @@ def _handle_plan(arguments: argparse.Namespace) -> None:
     planned = plan.make(loaded, jobs=_jobs(arguments.jobs), gflops=arguments.gflops)
     done = None
     if arguments.table is not None:
-        done = read_done(arguments.table, loaded.tasks, loaded.fit.held_out.sizes)
+        done = read_done(
+            arguments.table,
+            loaded.tasks,
+            loaded.fit.held_out.sizes,
+            parse_by(arguments.by),
+        )
     useful = plan.most_useful(planned, goal, done)
     if arguments.json:
         print(json.dumps(plan.record(planned, useful), indent=1))
@@ -210,7 +218,7 @@ def _plan_table(arguments: argparse.Namespace, goal: Goal) -> None:
             raise UserError(
                 f"plan {arguments.experiment}: --{option} goes with an experiment file"
             )
-    done = read_done(Path(arguments.experiment))
+    done = read_done(Path(arguments.experiment), by=parse_by(arguments.by))
     useful = useful_trials.find(useful_trials.sweep_around(done), goal, done)
     if useful is None:
         raise UserError(

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import Any
 
 from models.errors import FieldError, UserError
 from pipeline.command_parser import (
+    add_by,
     add_command,
     add_out,
     deliver,
+    parse_by,
     parse_weights,
     positive_count,
     positive_number,
@@ -72,7 +75,7 @@ def _add_predict(commands: argparse._SubParsersAction) -> None:
             f"--n-{side}", metavar="N", type=positive_number, default=None,
             help=f"parameters of the {side}oder, for bivariate laws",
         )  # fmt: skip
-    _add_by(predict)
+    add_by(predict)
     _add_level(predict)
     add_out(predict, "where to write the predictions (default: standard output)")
     predict.add_argument("--json", action="store_true", help="for a program to read")
@@ -91,6 +94,7 @@ def _add_frontier(commands: argparse._SubParsersAction) -> None:
     )  # fmt: skip
     _add_level(frontier)
     _add_test_set(frontier)
+    add_by(frontier)
     add_out(frontier, "the CSV to write (default: standard output)")
     frontier.set_defaults(handler=_handle_frontier)
 
@@ -102,8 +106,9 @@ def _add_recommend(commands: argparse._SubParsersAction) -> None:
     _add_laws(recommend)
     _add_size(recommend, required=True)
     recommend.add_argument(
-        "--prefer", metavar="TASK=X,...", default="",
-        help="how much each task matters, in any unit (default: all the same)",
+        "--prefer", metavar="TASK=X,...", action="append", default=[],
+        help="how much each task matters, in any unit (default: all the same); may be "
+        "repeated",
     )  # fmt: skip
     recommend.add_argument(
         "--objective", metavar="WHAT", default="weighted",
@@ -129,6 +134,7 @@ def _add_recommend(commands: argparse._SubParsersAction) -> None:
     )  # fmt: skip
     _add_level(recommend)
     _add_test_set(recommend)
+    add_by(recommend)
     recommend.add_argument("--json", action="store_true", help="for a program to read")
     recommend.set_defaults(handler=_handle_recommend)
 
@@ -145,24 +151,6 @@ def _add_size(parser: argparse.ArgumentParser, *, required: bool) -> None:
         "--n", metavar="N", type=positive_number, required=required, default=None,
         help="non-embedding parameters of the model, for example 1e9",
     )  # fmt: skip
-
-
-def _add_by(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--by", metavar="COLUMN=X,...", default="",
-        help="the group of runs, where the fit kept several apart: arch=B",
-    )  # fmt: skip
-
-
-def _group(arguments: argparse.Namespace) -> dict[str, str]:
-    """The columns and values of ``--by``; raises UserError for a part that is none."""
-    found = {}
-    for part in filter(None, arguments.by.split(",")):
-        column, relation, value = part.partition("=")
-        if not relation:
-            raise UserError(f"--by {part}: expected column=value, as arch=B")
-        found[column.strip()] = value.strip()
-    return found
 
 
 def _add_level(parser: argparse.ArgumentParser) -> None:
@@ -196,7 +184,7 @@ def _handle_predict(arguments: argparse.Namespace) -> None:
         raise UserError(
             "predict: expected either --n and --p, or --n-enc and --n-dec, or --table"
         )
-    level, by = arguments.level, _group(arguments)
+    level, by = arguments.level, parse_by(arguments.by)
     if arguments.table is not None:
         table = prediction.predict_table(arguments.laws, arguments.table, level, by)
         deliver(table, arguments.out)
@@ -224,14 +212,18 @@ def _given(arguments: argparse.Namespace, name: str) -> Any:
 
 
 def _handle_frontier(arguments: argparse.Namespace) -> None:
+    from components import recommend
     from components.recommend import decision
     from models.laws.frontier import frontier
 
     if arguments.points < 2:
         raise UserError(f"--points {arguments.points}: expected 2 or more")
-    laws = decision.trade_off_laws(arguments.laws, arguments.test_set)
-    found = frontier(laws, arguments.n, arguments.points, arguments.level)
+    config = recommend.Config(test_set=arguments.test_set, by=parse_by(arguments.by))
+    known = decision.trade_off(arguments.laws, config)
+    found = frontier(known.laws, arguments.n, arguments.points, arguments.level)
     deliver(decision.frontier_csv([found]), arguments.out)
+    for text in decision.doubts(known, arguments.n):
+        print(text, file=sys.stderr)
 
 
 def _handle_recommend(arguments: argparse.Namespace) -> None:
@@ -243,21 +235,22 @@ def _handle_recommend(arguments: argparse.Namespace) -> None:
 
     values = {
         "n": arguments.n,
-        "prefer": parse_weights("--prefer", arguments.prefer),
+        "prefer": parse_weights("--prefer", ",".join(arguments.prefer)),
         "objective": arguments.objective,
         "require": arguments.require,
         "examples": parse_weights("--examples", arguments.examples),
         "max_repeats": arguments.max_repeats,
         "planned_examples": arguments.planned_examples,
         "test_set": arguments.test_set,
+        "by": parse_by(arguments.by),
         "level": arguments.level,
     }
     try:
         config = loader.build(recommend.Config, values)
     except FieldError as error:
         raise UserError(f"{_RECOMMEND_OPTIONS[error.field]}: {error.problem}") from None
-    laws = decision.trade_off_laws(arguments.laws, arguments.test_set)
-    found = decision.ask(config, laws, arguments.n)
+    known = decision.trade_off(arguments.laws, config)
+    found = decision.ask(config, known, arguments.n)
     if arguments.json:
         print(json.dumps(decision.to_record(found), indent=1, ensure_ascii=False))
     else:

@@ -266,7 +266,7 @@ def _check_unique(lines: Sequence[Line]) -> None:
 
 def _key(line: Line) -> tuple:
     extra = () if line["trial"] else tuple(sorted(_others(line).items()))
-    shape = (line["n"], line.get("n_enc"), line.get("n_dec"))
+    shape = (line["n"], line.get("n_enc"), line.get("n_dec"), line.get("cohort"))
     return (
         line["trial"] or (*shape, line["p"], line["seed"], str(line["mixture"])),
         line.get("step"),

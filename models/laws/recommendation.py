@@ -28,8 +28,9 @@ class Alternative:
       name: ``uniform``, ``proportional`` or ``temperature 5``.
       weights, losses: Per task.
       objective: Its value of the objective.
-      gain: How much better the recommendation's objective is.
-      gain_interval: Interval of the gain.
+      gain: How much better the recommendation's objective is, which is corrected for
+        having been chosen as the best; this one was not chosen, and needs none.
+      gain_interval: Interval of the gain; the correction is part of it.
     """
 
     name: str
@@ -55,9 +56,10 @@ class Recommendation:
       preference: Weight of each task in it; they sum to 1.
       weights, weight_intervals: The recommended mixture.
       losses, loss_intervals: What it should give, for a newly trained model.
-      believed: The objective there as the laws say, to compare with alternatives; of
-        a metric that rises, larger is better.
-      value: The same corrected for having been chosen as the best.
+      believed: The objective there as the laws say; of a metric that rises, larger
+        is better.
+      value: The same corrected for having been chosen as the best: to compare with
+        alternatives.
       optimism: The correction: how much too good a chosen optimum looks.
       alternatives: Other ways to choose.
       requirements: The largest admissible loss of each task that has one.
@@ -65,7 +67,10 @@ class Recommendation:
       unconstrained: The weights without the cap on repetition, when that binds.
       level: Nominal coverage of the intervals.
       verdict: The outcome in words.
-      warnings: What speaks against trusting it, sentences.
+      warnings: What speaks against trusting it, sentences; extrapolation first.
+      law: Which laws predict, in words; empty where nobody says.
+      backtest: What the back-test thinks of them.
+      test_set, group: Whose losses, and of which group of runs.
     """
 
     n: float
@@ -85,6 +90,10 @@ class Recommendation:
     level: float
     verdict: str
     warnings: tuple[str, ...]
+    law: str = ""
+    backtest: str = ""
+    test_set: str = ""
+    group: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -116,8 +125,7 @@ def recommend(
     Args:
       laws: Approximate joint laws, one a task.
       n: Non-embedding parameters of the model to train.
-      preference: Weight of each task in the objective; equal when omitted, and 0
-        for a task that is not named.
+      preference: Weight of each task in the objective; equal when omitted.
       objective: See `models.laws.objectives.Problem`.
       require: The worst admissible value of some tasks.
       examples: Training examples available for each task: adds proportional and
@@ -126,7 +134,7 @@ def recommend(
       level: Nominal coverage of the intervals.
 
     Raises:
-      UserError: An unknown task, a negative or all-zero preference, caps that leave
+      UserError: An unknown or missing task, an all-zero preference, caps that leave
         no mixture, or laws that do not span a trade-off.
     """
     problem = _problem(laws, n, preference, objective, require, examples, repetition)
@@ -136,11 +144,13 @@ def recommend(
     spread = _spread(problem, best, np.array(list(others.values())), level)
     query = Query(n, as_mixture(tasks, best))
     intervals = {law.task: law.interval(query, level) for law in laws}
+    believed = float(problem.values(best[None])[0])
+    value = believed + spread.optimism
     alternatives = tuple(
-        _alternative(problem, best, name, weights, float(half))
+        _alternative(problem, (believed, value), name, weights, float(half))
         for (name, weights), half in zip(others.items(), spread.gains, strict=True)
     )
-    feasible, believed = problem.feasible(best), float(problem.values(best[None])[0])
+    feasible = problem.feasible(best)
     return Recommendation(
         n=float(n),
         objective=objective,
@@ -150,7 +160,7 @@ def recommend(
         losses={law.task: float(law.predict(query)) for law in laws},
         loss_intervals={t: (float(a), float(b)) for t, (a, b) in intervals.items()},
         believed=problem.shown(believed),
-        value=problem.shown(believed + spread.optimism),
+        value=problem.shown(value),
         optimism=spread.optimism,
         alternatives=alternatives,
         requirements=dict(require or {}),
@@ -315,7 +325,14 @@ def _preference(
             f"prefer: unknown task {', '.join(unknown)}; these laws know "
             f"{', '.join(tasks)}"
         )
-    wanted = np.array([float(preference.get(task, 0.0)) for task in tasks])
+    missing = [task for task in tasks if task not in preference]
+    if missing:
+        raise UserError(
+            f"prefer: {', '.join(missing)} {'is' if len(missing) == 1 else 'are'} not "
+            f"named; expected a weight for each of {', '.join(tasks)}, 0 for one that "
+            "does not matter"
+        )
+    wanted = np.array([float(preference[task]) for task in tasks])
     if not (np.isfinite(wanted).all() and (wanted >= 0).all() and wanted.sum() > 0):
         shown = ",".join(f"{task}={w:g}" for task, w in preference.items())
         raise UserError(
@@ -325,16 +342,21 @@ def _preference(
 
 
 def _alternative(
-    problem: Problem, best: Array, name: str, weights: Array, half: float
+    problem: Problem,
+    values: tuple[float, float],
+    name: str,
+    weights: Array,
+    half: float,
 ) -> Alternative:
-    values = problem.values(np.stack([best, weights]))
-    gain = float(values[1] - values[0])
+    objective = float(problem.values(weights[None])[0])
+    believed, corrected = values
+    gain = objective - corrected
     query = Query(problem.n, as_mixture(problem.tasks, weights))
     return Alternative(
         name=name,
         weights=_named(problem.tasks, weights),
         losses={law.task: float(law.predict(query)) for law in problem.laws},
-        objective=problem.shown(float(values[1])),
+        objective=problem.shown(objective),
         gain=gain,
-        gain_interval=(gain - half, gain + half),
+        gain_interval=(gain - half, objective - believed + half),
     )

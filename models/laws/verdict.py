@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from models.laws.choice import range_notes, weight_notes
 from models.laws.objectives import Problem, sign
 from models.laws.solver import Array
 
@@ -21,7 +22,7 @@ def verdict(
 ) -> str:
     parts = []
     if not feasible:
-        parts.append(_infeasible(problem, best))
+        parts.append(infeasible(problem, best))
     for other in alternatives:
         low, high = other.gain_interval
         span = f"{other.gain:.4f} ({low:.4f} to {high:.4f})"
@@ -40,28 +41,18 @@ def verdict(
 
 
 def warnings(problem: Problem, best: Array) -> tuple[str, ...]:
-    """Where the laws are asked beyond the runs that they were fitted on."""
-    n, found = problem.n, []
-    low = min(law.fitted_range["n"][0] for law in problem.laws)
-    high = max(law.fitted_range["n"][1] for law in problem.laws)
-    if low == high and abs(n / high - 1) > 1e-6:
-        found.append(
-            f"the laws know one size, {high:.4g}, and say nothing of n = {n:.4g}: the "
-            "weights are those of that size at best"
-        )
-    elif n > high * (1 + 1e-6):
-        found.append(f"n is {n / high:.3g}x the largest fitted size ({high:.4g})")
+    """Where the laws are asked beyond their runs, and what their fits warned of."""
+    found = [
+        f"n = {problem.n:.4g}: {note}" for note in range_notes(problem.laws, problem.n)
+    ]
     for law, weight in zip(problem.laws, best, strict=True):
-        least, most = law.fitted_range["p"]
-        if not least - 1e-9 <= weight <= most + 1e-9:
-            found.append(
-                f"weight {weight:.3g} of {law.task} is outside the fitted {least:g} "
-                f"to {most:g}"
-            )
+        found += weight_notes(law, float(weight))
+    for law in problem.laws:
+        found += [f"{law.name}: {text}" for text in law.warnings]
     return tuple(found)
 
 
-def _infeasible(problem: Problem, best: Array) -> str:
+def infeasible(problem: Problem, best: Array) -> str:
     """Which requirements cannot hold, and what can be had instead."""
     losses = problem.losses(best[None])[0]
     parts = []

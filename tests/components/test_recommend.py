@@ -14,7 +14,7 @@ from components.recommend.config import Config
 from components.recommend.decision import (
     parse_requirements,
     recommendation_text,
-    trade_off_laws,
+    trade_off,
 )
 from models.errors import FieldError, UserError
 from models.laws import recommend as recommend_weights
@@ -58,7 +58,7 @@ def test_frontier_and_weights_are_written(laws: Path, tmp_path: Path) -> None:
 
 
 def test_the_text_says_what_is_gained(laws: Path) -> None:
-    known = trade_off_laws(laws)
+    known = trade_off(laws, Config()).laws
     sizes = {"en-de": 5e6, "en-zh": 2e5}
     text = recommendation_text(recommend_weights(known, 1e9, examples=sizes))
     for part in ("weight 0.", "proportional", "temperature 5", "weights by"):
@@ -73,7 +73,9 @@ def test_questions_that_cannot_be_answered_are_refused(
 
     with pytest.raises(UserError, match="prefer: unknown task en-fr"):
         ask(Config(prefer={"en-fr": 1}))
-    with pytest.raises(UserError, match="no law of test set news; it has in_domain"):
+    with pytest.raises(
+        UserError, match="no law of test set news; these laws have in_domain"
+    ):
         ask(Config(test_set="news"))
     with pytest.raises(UserError, match="no such law file"):
         ask(Config(), tmp_path / "none.json")
@@ -126,4 +128,4 @@ def test_requirements_that_are_none_are_refused(
     laws: Path, text: str, message: str
 ) -> None:
     with pytest.raises(UserError, match=message):
-        parse_requirements((text,), trade_off_laws(laws))
+        parse_requirements((text,), trade_off(laws, Config()).laws)
