@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from components.ingest.cleaning.repair import repair
-from components.ingest.sources import compression, reading
+from components.ingest.sources import reading, text_files
 from components.ingest.sources.corpus import Corpus
 from components.ingest.sources.formats import READERS
 from components.ingest.sources.inputs import TextInput
@@ -30,13 +30,6 @@ WHOLE = {
         b'<xliff><file source-language="en" target-language="de"><body><trans-unit>'
         b'<source>a</source><target state="new">b</target></trans-unit></body></file>'
         b"</xliff>"
-    ),
-    "po": (
-        b'msgid ""\nmsgstr "charset=UTF-8\\n"\n\n#, fuzzy\nmsgid "a\\"b"\nmsgstr "c"\n'
-    ),
-    "mo": (
-        b"\xde\x12\x04\x95\0\0\0\0\1\0\0\0\x1c\0\0\0\x24\0\0\0\0\0\0\0\0\0\0\0"
-        b"\1\0\0\0\x2c\0\0\0\1\0\0\0\x2e\0\0\0a\0b\0"
     ),
     "wmt": (
         b'<dataset><doc origlang="en" id="d"><src lang="en"><seg id="1">a</seg></src>'
@@ -92,7 +85,7 @@ def test_the_whole_file_is_read(tmp_path, form):
 def test_a_damaged_file_is_read_or_explained(
     tmp_path, monkeypatch, form, changes, split
 ):
-    monkeypatch.setattr(compression, "CHUNK_BYTES", 7)
+    monkeypatch.setattr(text_files, "CHUNK_BYTES", 7)
     content = WHOLE[form]
     for place, share, token in changes:
         start = int(place * len(content))
@@ -128,4 +121,4 @@ def test_any_bytes_at_all_are_read_or_explained(tmp_path, content, form):
 
 
 def test_every_reader_is_fuzzed_or_a_library_s():
-    assert set(READERS) - set(WHOLE) == {"parquet", "tfds", "huggingface"}
+    assert set(READERS) - set(WHOLE) == {"lines", "parquet", "tfds", "huggingface"}

@@ -67,7 +67,7 @@ def prepared(tmp_path_factory) -> Path:
 
 @pytest.mark.slow
 def test_a_builder_is_read_in_parts(prepared, monkeypatch):
-    monkeypatch.setattr("components.ingest.sources.formats.tfds.PART_EXAMPLES", 10)
+    monkeypatch.setattr("components.ingest.sources.formats.datasets.PART_EXAMPLES", 10)
     corpus = {
         "tfds": "small_translate/de-en",
         "dataset": Dataset(folder=prepared.name),
@@ -99,7 +99,7 @@ def test_talks_with_some_of_many_languages(prepared):
     ("name", "options", "task", "message"),
     [
         ("small_translate/de-en", {"split": "tesr"}, "en-de", "did you mean test"),
-        ("small_translate/de-en", {}, "en-zh", "no field zh; it has de, en"),
+        ("small_translate/de-en", {}, "en-zh", "no column zh; it has de, en"),
         ("small_translate/de-en", {"folder": "none"}, "en-de", "not prepared in"),
         ("smal_translate", {}, "en-de", "no such dataset"),
     ],
