@@ -114,13 +114,22 @@ def add_out(parser: argparse.ArgumentParser, text: str) -> None:
 
 
 def deliver(text: str, out: Path | None) -> None:
-    """Writes a result to a file, whole or not at all, or to standard output."""
+    """Writes a result to a file, whole or not at all, or to standard output.
+
+    Raises:
+      UserError: The file cannot be written, or holds something else.
+    """
     from components.artifacts.manifest import write_atomically
+    from components.artifacts.outputs import check_file
 
     if out is None:
         sys.stdout.write(text)
         return
     try:
+        check_file(out, text)
+        if out.exists() and not out.is_file():
+            out.write_text(text, encoding="utf-8")
+            return
         out.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(out, text)
     except OSError as error:

@@ -19,7 +19,7 @@ _FIT = """\
 Scaling laws of any table of runs (CSV or Parquet). Only the columns task, n, p and
 loss are required: n counts non-embedding parameters, p is the task's sampling
 probability, loss is in nats per target token. Writes laws.json, coefficients.csv,
-report.txt and held_out.csv; prints the report.
+report.txt, held_out.csv and points.csv; prints the report.
 """
 
 _SIMULATE = """\

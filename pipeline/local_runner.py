@@ -10,12 +10,11 @@ import contextlib
 import fcntl
 import logging
 import os
-import shutil
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from components.artifacts import manifest
+from components.artifacts import manifest, outputs
 from components.duration import duration
 from components.engines import cluster
 from models.errors import UserError
@@ -81,7 +80,7 @@ def forget(workdir: Path, verbs: Sequence[str]) -> None:
     """Removes the artifacts of ``verbs`` and of every verb that reads them."""
     for verb in verbs:
         for late in steps.dependents(verb):
-            shutil.rmtree(workdir / late, ignore_errors=True)
+            outputs.remove_artifact(workdir / late)
 
 
 def _member(context: Context) -> cluster.Member:
@@ -101,7 +100,7 @@ def _run_step(step: steps.Step, context: Context) -> None:
 def _key(artifact: Path) -> str | None:
     try:
         return manifest.load(artifact).key
-    except (OSError, KeyError, ValueError):
+    except (OSError, TypeError, ValueError):
         return None
 
 

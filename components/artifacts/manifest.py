@@ -16,17 +16,17 @@ import importlib.metadata
 import json
 import logging
 import os
-import shutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from components.artifacts.outputs import MANIFEST, files_in, working_folder
 from components.version import VERSION
 
 log = logging.getLogger(__name__)
 
-FILE_NAME = "manifest.json"
+FILE_NAME = MANIFEST
 _FORMAT = "polyscale.manifest"
 _PACKAGES = (
     "apache-beam",
@@ -50,6 +50,7 @@ class Manifest:
       packages: Versions of the packages that can change the result.
       counts: Whatever the step counts (records read, trials done, ...).
       seconds: Wall time of the step that made it, 0 < seconds.
+      files: Relative paths of what belongs to it; nested artifacts list their own.
     """
 
     verb: str
@@ -59,6 +60,7 @@ class Manifest:
     packages: Mapping[str, str]
     counts: Mapping[str, Any]
     seconds: float
+    files: Sequence[str] = ()
 
 
 def plain(value: Any) -> Any:
@@ -104,7 +106,7 @@ def key_of(verb: str, config: Any, inputs: Mapping[str, str]) -> str:
 def load(directory: Path) -> Manifest:
     """The manifest of a complete artifact."""
     record = json.loads((directory / FILE_NAME).read_text(encoding="utf-8"))
-    names = {f.name for f in dataclasses.fields(Manifest)}
+    names = [f.name for f in dataclasses.fields(Manifest) if f.name in record]
     return Manifest(**{name: record[name] for name in names})
 
 
@@ -112,7 +114,7 @@ def is_current(directory: Path, key: str) -> bool:
     """Whether ``directory`` holds a complete artifact with this key."""
     try:
         return load(directory).key == key
-    except (OSError, KeyError, ValueError):
+    except (OSError, TypeError, ValueError):
         return False
 
 
@@ -144,6 +146,7 @@ def seal(
         packages=_package_versions(),
         counts=plain(counts),
         seconds=round(seconds, 3),
+        files=files_in(directory),
     )
     record = {"format": _FORMAT, "version": 1, **dataclasses.asdict(manifest)}
     text = json.dumps(record, indent=1, ensure_ascii=False)
@@ -172,37 +175,26 @@ def complete(
 
     Returns:
       The manifest of the artifact at ``output``.
+
+    Raises:
+      UserError: ``output`` holds something that must not be replaced.
     """
     digests = dict(digests or {})
     digests |= {name: digest_input(path) for name, path in sorted(inputs.items())}
     if is_current(output, key_of(verb, config, digests)):
         log.info("%s: up to date", verb)
         return load(output)
-    temporary = output.with_name(f".{output.name}.tmp")
-    shutil.rmtree(temporary, ignore_errors=True)
-    temporary.mkdir(parents=True)
-    started = time.monotonic()
-    counts = make(temporary)
-    manifest = seal(
-        temporary,
-        verb=verb,
-        config=config,
-        inputs=digests,
-        counts=counts,
-        seconds=time.monotonic() - started,
-    )
-    _replace(temporary, output)
-    return manifest
-
-
-def _replace(temporary: Path, output: Path) -> None:
-    """Renames ``temporary`` to ``output``, moving an old artifact out of the way."""
-    retired = output.with_name(f".{output.name}.old")
-    shutil.rmtree(retired, ignore_errors=True)
-    if output.exists():
-        os.replace(output, retired)
-    os.replace(temporary, output)
-    shutil.rmtree(retired, ignore_errors=True)
+    with working_folder(output) as folder:
+        started = time.monotonic()
+        counts = make(folder)
+        return seal(
+            folder,
+            verb=verb,
+            config=config,
+            inputs=digests,
+            counts=counts,
+            seconds=time.monotonic() - started,
+        )
 
 
 def _package_versions() -> dict[str, str]:

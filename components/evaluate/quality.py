@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 
 from components.artifacts import manifest
-from components.artifacts.metrics_table import Row
+from components.artifacts.metrics_table import MetricsRow
+from components.artifacts.text_shards import TRAIN
+from components.artifacts.token_index import TokenIndex
 from components.evaluate import hypotheses
 from components.evaluate.artifacts import Artifacts
 from components.evaluate.config import Quality
@@ -22,7 +24,6 @@ from components.evaluate.hypotheses import TestText, Translation
 from components.evaluate.layout import QUALITY
 from components.evaluate.scores import Metric, Scores
 from components.evaluate.trained import Trained, load_trained
-from components.tokenize.reader import load_index
 from components.train.layout import kept_weights, load_record
 from models.errors import UserError
 from models.nmt.search_options import SearchOptions
@@ -84,8 +85,8 @@ def measure(
 
 
 def with_quality(
-    row: Row, found: Mapping[Key, Mapping[str, Any]], *, curve: bool
-) -> Row:
+    row: MetricsRow, found: Mapping[Key, Mapping[str, Any]], *, curve: bool
+) -> MetricsRow:
     """A row with its cells of translation quality, where there are any.
 
     Args:
@@ -96,7 +97,7 @@ def with_quality(
     key = (row.trial, row.step, row.task, row.test_set, row.origin)
     if key not in found or not (curve or row.loss_kind == "final"):
         return row
-    names = {field.name for field in dataclasses.fields(Row)}
+    names = {field.name for field in dataclasses.fields(MetricsRow)}
     cells = {name: cell for name, cell in found[key].items() if name in names}
     return dataclasses.replace(row, **cells)
 
@@ -131,10 +132,8 @@ def _build(name: str, config: Quality, base: Path) -> Metric:
 
 def _texts(config: Quality, places: Artifacts) -> list[TestText]:
     """The test sets to translate."""
-    tasks = load_index(places.tokens)["tasks"]
-    known = {
-        name for task in tasks.values() for name in task["splits"] if name != "train"
-    }
+    tasks = TokenIndex.load(places.tokens).tasks
+    known = {name for task in tasks.values() for name in task.splits if name != TRAIN}
     for name in config.test_sets:
         if name not in known:
             raise UserError(
@@ -145,8 +144,8 @@ def _texts(config: Quality, places: Artifacts) -> list[TestText]:
     return [
         hypotheses.read_text(places.ingest, task, name)
         for task, described in tasks.items()
-        for name in described["splits"]
-        if name in wanted and name != "train"
+        for name in described.splits
+        if name in wanted and name != TRAIN
     ]
 
 

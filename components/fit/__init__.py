@@ -17,8 +17,8 @@ def run(config: Config, *, table: Path, output: Path) -> Manifest:
       config: What to fit and how.
       table: CSV or Parquet file of runs, or the folder that ``evaluate`` made.
       output: Folder for ``laws.json``, ``coefficients.csv``, ``report.txt``,
-        ``held_out.csv`` and, where the table has a metric beside its losses,
-        ``quality.csv``.
+        ``held_out.csv``, ``points.csv`` and, where the table has a metric beside its
+        losses, ``quality.csv``.
 
     Raises:
       UserError: The table cannot be read, or holds too little for a law.

@@ -14,7 +14,7 @@ import numpy as np
 
 from components.artifacts import manifest, metrics_table
 from components.artifacts.manifest import Manifest, write_atomically
-from components.fit import convergence, held_out, law_file, quality, table
+from components.fit import convergence, held_out, law_file, points, quality, table
 from components.fit.config import Config
 from components.fit.report import report_text
 from components.fit.runs import Runs, sort_rows
@@ -83,6 +83,7 @@ def _make(config: Config, source: Path, folder: Path) -> Mapping[str, Any]:
         text = quality.to_csv(qualities)
         write_atomically(folder / quality.FILE_NAME, text)
     write_atomically(folder / "coefficients.csv", coefficients_csv(laws))
+    points.save(folder / points.FILE_NAME, points.points_of(runs))
     compared = held_out.compare(laws, runs)
     write_atomically(folder / held_out.FILE_NAME, held_out.to_csv(compared))
     text = report_text(laws, runs, notes, compared, backtests)

@@ -9,6 +9,7 @@ n in short, ``seed`` 0, ``trial`` is made from the row's mixture, size and seed,
 from __future__ import annotations
 
 import csv
+import logging
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -17,6 +18,8 @@ from components.artifacts import metrics_table
 from components.artifacts.trial import parse_mixture
 from models.errors import UserError
 from models.laws.law import CEILINGS
+
+log = logging.getLogger(__name__)
 
 REQUIRED = ("task", "n", "p")
 _NUMBERS = ("n", "p", "n_enc", "n_dec", "step")
@@ -166,9 +169,20 @@ def _check_measured(line: Line, metric: str) -> None:
     if metric not in _JUDGED:
         _expect(line, metric, lambda value: value >= 0, "0 or more")
     ceiling = CEILINGS.get(metric)
-    if ceiling is not None:
-        expected = f"at most {ceiling:g}, whose distance the laws are of"
-        _expect(line, metric, lambda value: value <= ceiling, expected)
+    if ceiling is None:
+        return
+    # Scores are sums of rounded numbers: 100.00000000000004 is a BLEU of 100.
+    if math.isclose(line[metric], ceiling, rel_tol=1e-9):
+        log.warning(
+            "%s, column %s: at its highest value, %g; the row is left out, because a "
+            "law describes the distance to that value",
+            line.where,
+            metric,
+            ceiling,
+        )
+        line[metric] = None
+        return
+    _expect(line, metric, lambda value: value <= ceiling, f"at most {ceiling:g}")
 
 
 def _number(line: Line, name: str) -> float | None:

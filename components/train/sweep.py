@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import json
 import logging
-import os
 import shutil
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from components.artifacts import manifest
 from components.artifacts.manifest import Manifest
+from components.artifacts.outputs import PROGRESS
+from components.artifacts.token_index import TokenIndex
 from components.artifacts.trial import Trial
 from components.engines import cluster
-from components.tokenize.reader import load_index
-from components.train import results, rows, storage
+from components.engines.cores import available_cores
+from components.train import results, storage
 from components.train.config import Config
 from components.train.group import Group, resumed_groups
 from components.train.layout import load_record
@@ -30,10 +29,7 @@ from models.nmt.sizes import count_parameters, get_shape
 log = logging.getLogger(__name__)
 
 VERB = "train"
-PROGRESS = ".progress"
-_POLL_SECONDS = 0.2
-# By so much may the chief have ended, and its clock differ, before another worker.
-_CHIEF_SECONDS = 30.0
+_HEARTBEAT = ".chief"
 # What changes how training is watched and kept, and not what comes out.
 _WATCHING = ("checkpoint_seconds", "keep_checkpoints", "profile")
 
@@ -53,7 +49,7 @@ def run_sweep(
         log.info("train: up to date")
         return manifest.load(output)
     cluster.check(config.strategy)
-    index = load_index(tokens)
+    index = TokenIndex.load(tokens)
     tasks = _tasks(trials)
     _check_data(trials, index)
     sweep = _Sweep(config, inputs, output)
@@ -62,11 +58,18 @@ def run_sweep(
         resumed_groups(config, missing, sweep.begun()), config, index
     )
     jobs = _jobs(config, costs, jobs)
-    storage.check(output, config, costs, index=index, tasks=tasks, jobs=jobs)
-    sweep.train(costs, tasks=tasks, tokens=tokens, jobs=jobs)
+    storage.check(output, config, costs, index=index, jobs=jobs)
+    heartbeat = output / _HEARTBEAT
     if not sweep.member.is_chief:
-        return _wait_for_chief(output)
-    return _seal_sweep(sweep, whole, trials)
+        sweep.train(costs, tasks=tasks, tokens=tokens, jobs=jobs)
+        written = output / manifest.FILE_NAME
+        cluster.wait_for_chief(written.is_file, heartbeat)
+        return manifest.load(output)
+    with cluster.heartbeat(heartbeat):
+        # That of another sweep: with it, the other workers would not wait for ours.
+        (output / manifest.FILE_NAME).unlink(missing_ok=True)
+        sweep.train(costs, tasks=tasks, tokens=tokens, jobs=jobs)
+        return _seal_sweep(sweep, whole, trials)
 
 
 def _seal_sweep(
@@ -145,10 +148,9 @@ class _Sweep:
             config=self.config,
             tasks=tasks,
             tokens=tokens,
-            tables=self._lay_out_rows(tokens, tasks),
             output=self.output,
             progress=self.progress,
-            threads=max(1, len(os.sched_getaffinity(0)) // jobs),
+            threads=max(1, available_cores() // jobs),
         )
         if self.member.is_chief:
             self._begin(costs)
@@ -165,16 +167,6 @@ class _Sweep:
             self.seconds = progress.seconds()
             if self.member.is_chief:
                 manifest.write_atomically(self._clock, json.dumps(self.seconds))
-
-    def _lay_out_rows(self, tokens: Path, tasks: tuple[str, ...]) -> Path:
-        text = json.dumps([self.inputs, tasks], sort_keys=True)
-        name = hashlib.sha256(text.encode()).hexdigest()[:16]
-        folder = self.output / PROGRESS / f"rows-{name}"
-        if self.member.is_chief:
-            rows.build(tokens, tasks, folder)
-        while not rows.is_built(folder):
-            time.sleep(_POLL_SECONDS)
-        return folder
 
     def _begin(self, groups: Iterable[Group]) -> None:
         for group in groups:
@@ -249,15 +241,14 @@ def _tasks(trials: Sequence[Trial]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(task for trial in trials for task, _ in trial.mixture))
 
 
-def _check_data(trials: Sequence[Trial], index: dict[str, Any]) -> None:
+def _check_data(trials: Sequence[Trial], index: TokenIndex) -> None:
     """Every task that some trial gives weight must have training rows."""
     for trial in trials:
         for task, weight in trial.mixture:
-            splits = index["tasks"].get(task, {}).get("splits", {})
-            if weight > 0 and not splits.get("train", {}).get("rows"):
+            if weight > 0 and not index.training_rows(task):
                 raise UserError(
                     f"train {trial.id}: {task} has weight {weight:g} and no training "
-                    f"data (tasks with data: {', '.join(index['tasks'])})"
+                    f"data (tasks with data: {', '.join(index.tasks)})"
                 )
 
 
@@ -269,22 +260,13 @@ def _jobs(config: Config, costs: Mapping[Group, float], jobs: int) -> int:
     return max(1, min(jobs, len(costs)))
 
 
-def _wait_for_chief(output: Path) -> Manifest:
-    """The sweep's manifest, which the chief of a cluster writes after the training."""
-    started = time.time()
-    path = output / manifest.FILE_NAME
-    while not path.is_file() or path.stat().st_mtime < started - _CHIEF_SECONDS:
-        time.sleep(_POLL_SECONDS)
-    return manifest.load(output)
-
-
 def _costliest_first(
-    groups: Sequence[Group], config: Config, index: dict[str, Any]
+    groups: Sequence[Group], config: Config, index: TokenIndex
 ) -> dict[Group, float]:
     """Groups with their work, in multiplications."""
 
     def cost(group: Group) -> float:
-        count = count_parameters(get_shape(group.size), index["vocabulary_size"])
+        count = count_parameters(get_shape(group.size), index.vocabulary_size)
         work = count.n + count.n_embedding / 2
         return work * config.steps_of(group.size) * len(group.trials)
 

@@ -125,6 +125,19 @@ def test_a_score_above_its_ceiling_is_refused(tmp_path: Path) -> None:
         fit.run(config, table=path, output=tmp_path / "fit")
 
 
+@pytest.mark.parametrize("score", ["100", "100.00000000000004"])
+def test_a_score_at_its_ceiling_is_left_out_and_said(
+    tmp_path: Path, caplog, score: str
+) -> None:
+    path = table(tmp_path / "t.csv", {3: f"x,en-de,target,0.3,2e7,2.1,{score},"})
+    config = fit.Config(draws=0, metric="bleu")
+    fit.run(config, table=path, output=tmp_path / "fit")
+    assert "row 4, column bleu: at its highest value, 100" in caplog.text
+    laws = law_file.load(tmp_path / "fit").laws
+    kept = [law.statistics["n_points"] for law in laws if law.kind == "approximate"]
+    assert sum(kept) == 2 * 3 * len(SIZES) - 1
+
+
 def test_a_negative_bleu_is_refused(tmp_path: Path) -> None:
     path = table(tmp_path / "t.csv", {3: "x,en-de,target,0.3,2e7,2.1,-1,"})
     config = fit.Config(draws=0, metric="bleu")

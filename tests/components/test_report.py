@@ -17,7 +17,7 @@ import pytest
 
 from components import fit, recommend, report
 from components.artifacts import manifest
-from components.artifacts.metrics_table import Row, read, write
+from components.artifacts.metrics_table import MetricsRow, load, save
 from components.artifacts.trial import Trial, format_mixture
 from components.report.config import Config
 from components.report.record import read as read_record
@@ -26,19 +26,12 @@ from models.errors import UserError
 
 SIZES = {"2k": 2016, "5k": 5144, "12k": 12296, "27k": 27008, "64k": 66304}
 TRUTH = {"en-de": (0.30, 1.35, 1.62), "en-fr": (0.34, 1.1, 1.91), "en-it": (0.3, 1, 2)}
-ZERO_SHOT = 6.3  # nats: above anything that a trained task measures here
+ZERO_SHOT = 6.3  # nats, above every trained task
 FAILED = "en-xx_12k_p0.70_s0"
 REASON = "the loss is not finite at step 430 <of 1500>"
 FIGURES = (
-    "proof",
-    "loss_by_size",
-    "reducible_loss",
-    "coefficients",
-    "joint_law",
-    "effective_fraction",
-    "frontier",
-    "learning_curves",
-    "convergence",
+    *("proof", "loss_by_size", "reducible_loss", "coefficients", "joint_law"),
+    *("effective_fraction", "frontier", "learning_curves", "convergence"),
     "irreducible_loss",
 )
 Weights = Mapping[str, float]
@@ -48,7 +41,7 @@ def pairs(weights: Sequence[float]) -> list[Weights]:
     return [{"en-de": p, "en-fr": round(1 - p, 6)} for p in weights]
 
 
-def trial_rows(trial: Trial, rng: np.random.Generator) -> list[Row]:
+def trial_rows(trial: Trial, rng: np.random.Generator) -> list[MetricsRow]:
     """Learning curve and final loss; the rare tasks have not converged."""
     mixture, n = dict(trial.mixture), SIZES[trial.size]
     rows = []
@@ -68,16 +61,16 @@ def trial_rows(trial: Trial, rng: np.random.Generator) -> list[Row]:
         }  # fmt: skip
         for step in ends:
             moved = loss + slow * ((step + 30.0) ** -1.05 - 1530.0**-1.05)
-            rows.append(Row(**common, step=step, loss=moved, loss_kind="curve"))
+            rows.append(MetricsRow(**common, step=step, loss=moved, loss_kind="curve"))
         end, final = (1500, loss) if trial.id != FAILED else (430, None)
-        rows.append(Row(**common, step=end, loss=final, loss_kind="final"))
+        rows.append(MetricsRow(**common, step=end, loss=final, loss_kind="final"))
     return rows
 
 
 def simulate(folder: Path, mixtures: Sequence[Weights], sizes: Sequence[str]) -> None:
     """The artifacts of ``train`` and ``evaluate``, as far as a report reads them."""
     rng = np.random.default_rng(5)
-    rows: list[Row] = []
+    rows: list[MetricsRow] = []
     for mixture in mixtures:
         for size in sizes:
             trial = Trial("en-xx", size, tuple(mixture.items()))
@@ -93,7 +86,7 @@ def simulate(folder: Path, mixtures: Sequence[Weights], sizes: Sequence[str]) ->
             (folder / "train" / trial.id / "record.json").write_text(text)
 
     def make(directory: Path) -> dict[str, int]:
-        write(directory / "metrics.csv", rows)
+        save(directory / "metrics.csv", rows)
         truth = {t: {"in_domain": {"nats_per_token": TRUTH[t][2]}} for t in mixtures[0]}
         (directory / "irreducible.json").write_text(json.dumps(truth))
         return {"rows": len(rows)}
@@ -233,7 +226,7 @@ def test_the_summary_equals_what_the_files_say(workdir: Path) -> None:
 
 
 def test_zero_shot_and_failed_losses_are_not_drawn(workdir: Path) -> None:
-    rows = read(workdir / "evaluate" / "metrics.csv")
+    rows = load(workdir / "evaluate" / "metrics.csv")
     assert any(row.p == 0 and row.loss > 6 for row in rows)
     drawings = {d.name: d for d in draw(read_record(workdir, Config()), Config())}
     for name in ("loss_by_size", "joint_law", "learning_curves", "frontier"):
