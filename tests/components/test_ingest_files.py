@@ -132,7 +132,7 @@ def broken(base: Path, name: str) -> tuple[str, str]:
     [
         (
             "misaligned",
-            r"a\.en has 5000 lines, .*a\.de has 4998; ; expected .*skip",
+            r"a\.en has 5000 lines, .*a\.de has 4998; expected .*skip",
         ),
         ("empty", r"a\.en: the file is empty"),
         ("cut off", r"a\.de\.gz: cannot be read beyond byte .* damaged"),
