@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from components.ingest.cleaning.repair import decode, repair
-from components.ingest.keys import comparable
+from components.ingest.duplicates.keys import comparable
 
 FUZZ = settings(max_examples=80, deadline=None)
 # Bytes and characters that mean something to a reader of lines, and some that do not.
