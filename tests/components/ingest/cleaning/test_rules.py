@@ -116,6 +116,53 @@ def test_the_alignment_score_tells_true_pairs_from_shifted_ones():
     assert strict.mean() > Misaligned().rejects(shifted).mean()
 
 
+def test_sizes_count_what_a_character_says():
+    texts = ["hello", "привет", "สวัสดี", "你好，", "こんにちは", "안녕", "été 🙂"]
+    assert Side(texts, "").sizes.tolist() == [5, 6, 6, 9, 10, 4, 7]
+
+
+@pytest.mark.parametrize(
+    ("language", "letters"),
+    [
+        ("ru", "абвгдежзиклмнопрст"),
+        ("el", "αβγδεζηθικλμνξοπρσ"),
+        ("he", "אבגדהוזחטיכלמנסעפצ"),
+        ("ar", "ابتثجحخدذرزسشصضطظع"),
+        ("hi", "कखगघचछजझटठडढणतथदधन"),
+        ("bn", "কখগঘচছজঝটঠডঢণতথদধন"),
+        ("ta", "கஙசஞடணதநபமயரலவழளறன"),
+        ("th", "กขคงจฉชซญดตถทธนบปผ"),
+        ("ka", "აბგდევზთიკლმნოპჟრს"),
+    ],
+)
+def test_a_script_makes_no_pair_longer(language, letters):
+    """A translation is judged alike in a script of one byte a letter and of three."""
+    rng = random.Random(3)
+    sources, latin, own = [], [], []
+    for _ in range(200):
+        words = [rng.randint(2, 9) for _ in range(rng.randint(2, 14))]
+        sources.append(" ".join("w" * n for n in words) + ".")
+        ours = [rng.choices(range(18), k=max(2, n + rng.randint(-2, 3))) for n in words]
+        latin.append(
+            " ".join("".join("bcdfghjklmnpqrstvx"[i] for i in w) for w in ours)
+        )
+        own.append(" ".join("".join(letters[i] for i in w) for w in ours))
+    rules = Rules(repeated=None, wrong_script=None)
+    here, there = (
+        [found.tolist() for _, found in rules.ask(Pairs(sources, targets, languages))]
+        for targets, languages in ((latin, ("en", "de")), (own, ("en", language)))
+    )
+    assert np.sum(there) <= np.sum(here) < 10
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_line_of_ten_megabytes_is_only_too_long():
+    pairs = Pairs(["x" * 10_000_000, "a b"], ["kurz", "c d"], ("en", "de"))
+    assert Misaligned().rejects(pairs).tolist() == [True, False]
+    told = {name: found.tolist() for name, found in Rules().ask(pairs) if found.any()}
+    assert told == {"too_long": [True, False]}
+
+
 def test_rules_are_asked_in_order_and_only_about_what_is_open():
     pairs = Pairs(["a b c", "x" * 9, "fine"], ["a b c", "x" * 9, "gut"])
     rules = Rules(too_long=TooLong(8), copied=Copied(1), misaligned=None)
@@ -140,7 +187,6 @@ def test_invented_languages_are_not_asked_for_their_script():
 def test_measures_of_a_batch_are_those_of_each_sentence(texts):
     side = Side(texts, "en")
     assert side.lengths.tolist() == [len(text) for text in texts]
-    assert side.sizes.tolist() == [len(text.encode()) for text in texts]
     assert side.casefolded == [text.casefold() for text in texts]
     pattern = re.compile("[a-z]+")
     counts, characters = side.matches(pattern)
