@@ -51,12 +51,13 @@ def fit_table(config: Config, *, table: Path, output: Path) -> Manifest:
 
 
 def _make(config: Config, source: Path, folder: Path) -> Mapping[str, Any]:
-    lines = table.read(source, config.metric)
+    read: list[str] = []
+    lines = table.read(source, config.metric, config.columns, read)
     extrapolated, said = convergence.extrapolate(lines, config)
     runs = sort_rows([*lines, *extrapolated], config, str(source))
     options = _options(runs, config)
     laws, notes = fit_laws(runs, config, options, str(source))
-    notes = [*said, *convergence.unconverged(lines), *notes]
+    notes = [*read, *said, *convergence.unconverged(lines), *notes]
     backtests = _backtests(runs, options) if config.choose_sharing else {}
     for test_set, backtest in backtests.items():
         shared, said = _shared(runs, test_set, backtest, options)
