@@ -8,7 +8,9 @@ import json
 import math
 from pathlib import Path
 
+import pyarrow
 import pytest
+from pyarrow import parquet
 
 from components.fit import table
 from models.errors import UserError
@@ -88,9 +90,7 @@ def _percent_without_sign(folder: Path) -> Path:
 
 
 def _parquet(folder: Path) -> Path:
-    arrow = pytest.importorskip("pyarrow")
-    parquet = pytest.importorskip("pyarrow.parquet")
-    parquet.write_table(arrow.Table.from_pylist(rows()), folder / "t.parquet")
+    parquet.write_table(pyarrow.Table.from_pylist(rows()), folder / "t.parquet")
     return folder / "t.parquet"
 
 
