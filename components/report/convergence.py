@@ -10,7 +10,7 @@ import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 
-from components.artifacts.metrics_table import Row
+from components.artifacts.metrics_table import MetricsRow
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,10 +41,10 @@ class Movement:
 
 
 def curves(
-    rows: Sequence[Row], test_set: str | None
-) -> Mapping[tuple[str, str], list[Row]]:
+    rows: Sequence[MetricsRow], test_set: str | None
+) -> Mapping[tuple[str, str], list[MetricsRow]]:
     """(trial, task) -> its curve rows on a test set, by step; no zero-shot ones."""
-    found: dict[tuple[str, str], list[Row]] = {}
+    found: dict[tuple[str, str], list[MetricsRow]] = {}
     for row in rows:
         if row.loss_kind == "curve" and row.loss is not None and row.p > 0:
             if test_set in (row.test_set, f"{row.test_set}:{row.origin}"):
@@ -53,7 +53,7 @@ def curves(
 
 
 def movements(
-    rows: Sequence[Row], test_set: str | None, without: Sequence[str] = ()
+    rows: Sequence[MetricsRow], test_set: str | None, without: Sequence[str] = ()
 ) -> list[Movement]:
     """The last doubling of every learning curve.
 
@@ -69,7 +69,7 @@ def movements(
     ]
 
 
-def _movement(curve: Sequence[Row]) -> Movement:
+def _movement(curve: Sequence[MetricsRow]) -> Movement:
     last = curve[-1]
     before = loss_at(curve, last.step / 2)
     fall = None if before is None else 100.0 * (before - last.loss) / last.loss
@@ -86,7 +86,7 @@ def _movement(curve: Sequence[Row]) -> Movement:
     )
 
 
-def loss_at(curve: Sequence[Row], step: float) -> float | None:
+def loss_at(curve: Sequence[MetricsRow], step: float) -> float | None:
     """The loss at a step, linear in log(step) between two evaluations.
 
     Returns:

@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
-from components.artifacts.metrics_table import Row
+from components.artifacts.metrics_table import MetricsRow
 from components.report import captions, convergence
 from components.report.appearance import (
     ALERT,
@@ -74,7 +74,9 @@ def draw_learning_curves(record: RunRecord) -> Drawing:
     return words.drawn(figure)
 
 
-def _curve_panel(axes: Axes, curves: Sequence[Sequence[Row]], failed: set[str]) -> None:
+def _curve_panel(
+    axes: Axes, curves: Sequence[Sequence[MetricsRow]], failed: set[str]
+) -> None:
     axes.set_xscale("log")
     last = max((c[-1].step for c in curves), default=1)
     first = min((c[0].step for c in curves), default=1)

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from components.artifacts.metrics_table import Row
+from components.artifacts.metrics_table import MetricsRow
 from components.fit.quality import METRICS, better_curve
 from components.report import captions
 from components.report.appearance import INK, MUTED, panels, size_colour
@@ -20,7 +20,7 @@ from models.errors import UserError
 _MARKERS = {"source": "o", "target": "^", "mixed": "s"}
 _DASHES = {"source": "-", "target": (0, (4, 2)), "mixed": "-"}
 _WORDS = {"source": "source-original", "target": "target-original"}
-Parts = Mapping[str, Sequence[Row]]
+Parts = Mapping[str, Sequence[MetricsRow]]
 """Original language -> rows."""
 
 
@@ -74,7 +74,7 @@ def _parts(record: RunRecord, task: str, metric: str) -> Parts:
     The one that has both halves where there is one, as [N] finds other curves on
     them; else the one that the page is about.
     """
-    by_set: dict[str, dict[str, list[Row]]] = {}
+    by_set: dict[str, dict[str, list[MetricsRow]]] = {}
     for row in record.rows:
         value = getattr(row, metric)
         if row.task == task and row.p > 0 and None not in (value, row.loss):
@@ -95,10 +95,14 @@ def _held_out(record: RunRecord) -> set[str]:
 
 
 def _draw_trials(
-    axes: Axes, rows: Sequence[Row], origin: str, metric: str, sizes: Sequence[float]
+    axes: Axes,
+    rows: Sequence[MetricsRow],
+    origin: str,
+    metric: str,
+    sizes: Sequence[float],
 ) -> None:
     """A thin line a trial, from evaluation to evaluation, and a point at its end."""
-    curves: dict[str, list[Row]] = {}
+    curves: dict[str, list[MetricsRow]] = {}
     for row in sorted(rows, key=lambda row: row.step or 0):
         if row.loss_kind == "curve":
             curves.setdefault(row.trial, []).append(row)
@@ -120,7 +124,7 @@ def _draw_trials(
 
 
 def _draw_law(
-    axes: Axes, rows: Sequence[Row], origin: str, metric: str, unseen: set[str]
+    axes: Axes, rows: Sequence[MetricsRow], origin: str, metric: str, unseen: set[str]
 ) -> None:
     """The better of both quality laws, where the trials' ends allow one."""
     ends = [

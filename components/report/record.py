@@ -10,7 +10,7 @@ from typing import Any
 
 from components.artifacts import manifest, metrics_table
 from components.artifacts.manifest import Manifest
-from components.artifacts.metrics_table import Row
+from components.artifacts.metrics_table import MetricsRow
 from components.fit import Config as FitConfig
 from components.fit import convergence, held_out, law_file
 from components.fit import table as fit_table
@@ -88,7 +88,7 @@ class RunRecord:
     tasks: tuple[str, ...]
     test_set: str | None
     metric: str
-    rows: tuple[Row, ...]
+    rows: tuple[MetricsRow, ...]
     runs: Runs | None
     laws: tuple[Law, ...]
     backtests: Mapping[str, Backtest]
@@ -145,7 +145,7 @@ def read(workdir: Path, config: Config) -> RunRecord:
         )
     fitted = law_file.load(present["laws"]) if "laws" in present else _NOTHING_FITTED
     laws = fitted.laws
-    rows = metrics_table.read(present["metrics"]) if "metrics" in present else []
+    rows = metrics_table.load(present["metrics"]) if "metrics" in present else []
     proof = present.get("held_out")
     runs, notes = _sorted_rows(present.get("metrics"), manifests.get("fit"))
     if not laws:
@@ -228,7 +228,7 @@ def _sorted_rows(
         return None, [str(error)]
 
 
-def _tasks(rows: Sequence[Row], laws: Sequence[Law]) -> tuple[str, ...]:
+def _tasks(rows: Sequence[MetricsRow], laws: Sequence[Law]) -> tuple[str, ...]:
     """The trained tasks, in the order in which mixtures name them."""
     for row in rows:
         if row.mixture:
@@ -251,7 +251,7 @@ def _test_set(config: Config, laws: Sequence[Law], runs: Runs | None) -> str | N
 
 
 def _endings(
-    folder: Path, made_by: Manifest | None, rows: Sequence[Row]
+    folder: Path, made_by: Manifest | None, rows: Sequence[MetricsRow]
 ) -> list[Ending]:
     """From the trials' own records, or from the table where there are none."""
     names = (made_by.config or {}).get("trials") if made_by else None

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
-from components.artifacts.metrics_table import Row
+from components.artifacts.metrics_table import MetricsRow
 from components.evaluate import hypotheses
 from components.report.tables import number, table
 
@@ -28,7 +28,7 @@ class Sample:
     hypotheses: tuple[str, ...]
 
 
-def section(workdir: Path, rows: Sequence[Row], test_set: str | None) -> str:
+def section(workdir: Path, rows: Sequence[MetricsRow], test_set: str | None) -> str:
     """The section of the page; empty when nothing was translated.
 
     Args:
@@ -52,8 +52,8 @@ def section(workdir: Path, rows: Sequence[Row], test_set: str | None) -> str:
 
 
 def chosen(
-    workdir: Path, finals: Sequence[Row], test_set: str | None
-) -> list[tuple[Row, Path]]:
+    workdir: Path, finals: Sequence[MetricsRow], test_set: str | None
+) -> list[tuple[MetricsRow, Path]]:
     """One trained model of each size, small to large, with its translations.
 
     All of one mixture where there is one that every size has: the one that is
@@ -77,7 +77,7 @@ def chosen(
         for mixture in {row.mixture for row, _ in found}
         if {row.size for row, _ in found if row.mixture == mixture} == sizes
     }
-    best: dict[str, tuple[Row, Path]] = {}
+    best: dict[str, tuple[MetricsRow, Path]] = {}
     # Of the rows of one trial the whole test set comes first.
     for row, path in sorted(
         found,
@@ -107,7 +107,7 @@ def samples(paths: Sequence[Path]) -> list[Sample]:
     ]
 
 
-def _task(workdir: Path, models: Sequence[tuple[Row, Path]]) -> str:
+def _task(workdir: Path, models: Sequence[tuple[MetricsRow, Path]]) -> str:
     first = models[0][0]
     names = [f"{escape(row.size)}, p {row.p:g}{_scores(row)}" for row, _ in models]
     parts = []
@@ -121,6 +121,6 @@ def _task(workdir: Path, models: Sequence[tuple[Row, Path]]) -> str:
     return f"<h3>{escape(first.task)} {escape(first.test_set)}</h3>" + "".join(parts)
 
 
-def _scores(row: Row) -> str:
+def _scores(row: MetricsRow) -> str:
     known = (("BLEU", row.bleu), ("chrF", row.chrf))
     return "".join(f", {name} {number(v, 1)}" for name, v in known if v is not None)

@@ -17,7 +17,7 @@ import pytest
 
 from components import fit, recommend, report
 from components.artifacts import manifest
-from components.artifacts.metrics_table import Row, read, write
+from components.artifacts.metrics_table import MetricsRow, load, save
 from components.artifacts.trial import Trial, format_mixture
 from components.report.config import Config
 from components.report.record import read as read_record
@@ -41,7 +41,7 @@ def pairs(weights: Sequence[float]) -> list[Weights]:
     return [{"en-de": p, "en-fr": round(1 - p, 6)} for p in weights]
 
 
-def trial_rows(trial: Trial, rng: np.random.Generator) -> list[Row]:
+def trial_rows(trial: Trial, rng: np.random.Generator) -> list[MetricsRow]:
     """Learning curve and final loss; the rare tasks have not converged."""
     mixture, n = dict(trial.mixture), SIZES[trial.size]
     rows = []
@@ -61,16 +61,16 @@ def trial_rows(trial: Trial, rng: np.random.Generator) -> list[Row]:
         }  # fmt: skip
         for step in ends:
             moved = loss + slow * ((step + 30.0) ** -1.05 - 1530.0**-1.05)
-            rows.append(Row(**common, step=step, loss=moved, loss_kind="curve"))
+            rows.append(MetricsRow(**common, step=step, loss=moved, loss_kind="curve"))
         end, final = (1500, loss) if trial.id != FAILED else (430, None)
-        rows.append(Row(**common, step=end, loss=final, loss_kind="final"))
+        rows.append(MetricsRow(**common, step=end, loss=final, loss_kind="final"))
     return rows
 
 
 def simulate(folder: Path, mixtures: Sequence[Weights], sizes: Sequence[str]) -> None:
     """The artifacts of ``train`` and ``evaluate``, as far as a report reads them."""
     rng = np.random.default_rng(5)
-    rows: list[Row] = []
+    rows: list[MetricsRow] = []
     for mixture in mixtures:
         for size in sizes:
             trial = Trial("en-xx", size, tuple(mixture.items()))
@@ -86,7 +86,7 @@ def simulate(folder: Path, mixtures: Sequence[Weights], sizes: Sequence[str]) ->
             (folder / "train" / trial.id / "record.json").write_text(text)
 
     def make(directory: Path) -> dict[str, int]:
-        write(directory / "metrics.csv", rows)
+        save(directory / "metrics.csv", rows)
         truth = {t: {"in_domain": {"nats_per_token": TRUTH[t][2]}} for t in mixtures[0]}
         (directory / "irreducible.json").write_text(json.dumps(truth))
         return {"rows": len(rows)}
@@ -226,7 +226,7 @@ def test_the_summary_equals_what_the_files_say(workdir: Path) -> None:
 
 
 def test_zero_shot_and_failed_losses_are_not_drawn(workdir: Path) -> None:
-    rows = read(workdir / "evaluate" / "metrics.csv")
+    rows = load(workdir / "evaluate" / "metrics.csv")
     assert any(row.p == 0 and row.loss > 6 for row in rows)
     drawings = {d.name: d for d in draw(read_record(workdir, Config()), Config())}
     for name in ("loss_by_size", "joint_law", "learning_curves", "frontier"):

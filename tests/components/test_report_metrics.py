@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from components import fit, recommend, report
-from components.artifacts.metrics_table import Row, write
+from components.artifacts.metrics_table import MetricsRow, save
 from components.fit.simulation import simulate_table
 from components.report.appearance import INK
 from components.report.config import Config
@@ -30,7 +30,7 @@ def _workdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """chrF is 100 less 30 a nat, with noise of its own; 708M is held out."""
     folder = tmp_path_factory.mktemp("runs") / "chrf"
     rng, rows = np.random.default_rng(0), []
-    names = {field.name for field in dataclasses.fields(Row)}
+    names = {field.name for field in dataclasses.fields(MetricsRow)}
     for line in csv.DictReader(io.StringIO(simulate_table(2, noise=0.0))):
         if line["size"] not in SIZES:
             continue
@@ -39,9 +39,9 @@ def _workdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
         cells |= {"seed": 0, "p": float(line["p"]), "n": n, "loss": loss, "step": 100}
         cells |= {"n_enc": n // 2, "n_dec": n - n // 2, "n_embedding": 64}
         chrf = 100 - CHRF_PER_NAT * loss + 0.1 * rng.standard_normal()
-        rows.append(Row(**cells, chrf=chrf, chrf_signature="simulated"))
+        rows.append(MetricsRow(**cells, chrf=chrf, chrf_signature="simulated"))
     (folder / "evaluate").mkdir(parents=True)
-    write(folder / "evaluate" / "metrics.csv", rows)
+    save(folder / "evaluate" / "metrics.csv", rows)
     held_out = fit.HeldOut(sizes=("708M",))
     config = fit.Config(metric="chrf", held_out=held_out, draws=20)
     fit.run(config, table=folder / "evaluate", output=folder / "fit")

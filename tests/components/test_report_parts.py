@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from components.artifacts.metrics_table import Row
+from components.artifacts.metrics_table import MetricsRow
 from components.fit.held_out import Compared
 from components.report import convergence, proof
 from components.report.appearance import (
@@ -22,14 +22,14 @@ from components.report.config import Config
 from models.errors import FieldError
 
 
-def row(step: int, loss: float | None, p: float = 0.3, **changed: object) -> Row:
+def row(step: int, loss: float | None, p: float = 0.3, **changed: object) -> MetricsRow:
     values = {
         "trial": "t", "cohort": "en-xx", "size": "2k", "seed": 0, "task": "en-de",
         "p": p, "mixture": f"en-de={p:g},en-fr={1 - p:g}", "test_set": "in_domain",
         "n": 2016, "n_enc": 900, "n_dec": 1116, "n_embedding": 4096, "step": step,
         "loss": loss, "loss_kind": "curve",
     }  # fmt: skip
-    return Row(**{**values, **changed})
+    return MetricsRow(**{**values, **changed})
 
 
 def test_movement_over_the_last_doubling_by_hand() -> None:
