@@ -44,6 +44,7 @@ class Predict(_Question):
       table: Rows with task, n and p or mixture, instead of --n and --p.
       n_enc: Parameters of the encoder, for bivariate laws.
       n_dec: Parameters of the decoder, for bivariate laws.
+      by: The group of runs, where the fit kept several apart: arch=B.
       level: Nominal coverage of the intervals.
       out: Where to write the predictions; standard output when left out.
       json: For a program to read.
@@ -54,6 +55,7 @@ class Predict(_Question):
     table: Path | None = option("ROWS.csv", default=None)
     n_enc: float | None = option("N", default=None)
     n_dec: float | None = option("N", default=None)
+    by: Mapping[str, str] = option("COLUMN=X,...", default_factory=dict)
     level: float = recommend.Config.level
     out: Path | None = option("FILE", default=None)
     json: bool = False
@@ -65,7 +67,7 @@ class Predict(_Question):
     def run(self, call: Call) -> None:
         """Prints or writes the predictions."""
         from components.artifacts.outputs import deliver
-        from components.fit import prediction, shapes
+        from components.fit import prediction
 
         has_shape = self.n_enc is not None or self.n_dec is not None
         by_point = self.n is not None or (self.p is not None and not has_shape)
@@ -76,20 +78,21 @@ class Predict(_Question):
             )
         if self.table is not None:
             call.refuse("--p", "--json", because="--table writes a table of its rows")
-            table = prediction.predict_table(self.source, self.table, self.level)
+            table = prediction.predict_table(
+                self.source, self.table, self.level, self.by
+            )
             deliver(table, self.out)
             return
-        mixture = self.p or {}
+        n, sides = None, None
         if has_shape:
-            shape = (_given("n-enc", self.n_enc), _given("n-dec", self.n_dec))
-            by_shape = shapes.predict_shapes(self.source, *shape, mixture, self.level)
-            text = shapes.to_json(by_shape) if self.json else shapes.to_text(by_shape)
-            deliver(f"{text}\n", self.out)
-            return
-        n = _given("n", self.n)
-        if self.p is None:
-            raise UserError("predict: --p is missing")
-        found = prediction.predict(self.source, n, mixture, self.level)
+            sides = (_given("n-enc", self.n_enc), _given("n-dec", self.n_dec))
+        else:
+            n = _given("n", self.n)
+            if self.p is None:
+                raise UserError("predict: --p is missing")
+        found = prediction.predict(
+            self.source, n, self.p or {}, self.level, sides=sides, by=self.by
+        )
         if self.json:
             text = prediction.prediction_json(found)
         else:
