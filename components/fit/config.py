@@ -74,7 +74,7 @@ class Config:
       uncertainty: ``t`` for calibrated draws, ``perturbation`` for those of [M]
         fn. 5 (1 % Gaussian noise on every point).
       robust_scale: Where soft_l1 turns from squares to absolute values, in units of
-        the metric; 1 % of the median value when null.
+        the metric; 1 % of the median value when not set.
       fixed: Coefficients that are given, name -> value.
       columns: Our names of columns -> the table's names, ``n=params,loss=val_loss``.
       by: Columns that set runs apart beside their mixture, such as the size of the
