@@ -297,7 +297,8 @@ def _truth_panel(
     labels = []
     for row, (law, kind, k) in enumerate(laws):
         value = law.parameters["irreducible_loss"]
-        low, high = law.coefficient_interval("irreducible_loss", level)
+        one = law.coefficients(level)["irreducible_loss"]
+        low, high = one.low, one.high
         if math.isfinite(high - low):
             axes.plot([low, high], [row] * 2, color=task_colour(k), alpha=0.5)
         axes.plot(value, row, task_marker(k), color=task_colour(k), markersize=6.5)

@@ -28,7 +28,7 @@ from components.report.measured import (
     sizes_of,
 )
 from components.report.record import RunRecord
-from models.laws import Law, frontier
+from models.laws import Law, Query, frontier
 
 _POINTS = 99
 _RARER = 0.6  # curves go on to this share of the rarest fitted weight
@@ -108,7 +108,8 @@ def _pair(
         if values is None or not model[0].mixture:
             continue
         n = model[0].n
-        told = [float(law.predict(n, model[0].mixture)) for law in pair]
+        query = Query(n, model[0].mixture)
+        told = [float(law.predict(query)) for law in pair]
         colour = size_colour(n, sizes)
         axes.plot(
             [values[0], told[0]], [values[1], told[1]], color=colour, linewidth=0.8

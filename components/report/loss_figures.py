@@ -26,7 +26,7 @@ from components.report.measured import (
     sizes_of,
 )
 from components.report.record import RunRecord
-from models.laws import Law
+from models.laws import Law, Query
 
 
 def draw_loss_by_size(record: RunRecord) -> Drawing:
@@ -158,7 +158,7 @@ def _draw_law(
             continue
         colour = weight_colour(weighting.p)
         for sizes, style in ((inside, "-"), (beyond, (0, (3, 2)))):
-            values = law.predict(sizes, weighting)
+            values = law.predict(Query(sizes, weighting))
             if reducible:
                 values = _reducible(law, values)
             axes.plot(sizes, values, color=colour, linestyle=style, zorder=2)

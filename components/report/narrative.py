@@ -230,8 +230,7 @@ def _back_tests(record: RunRecord) -> list[str]:
             found.append(
                 f"{escape(test_set)}: <b>the back-test rejects the joint law</b> (one "
                 "α and one <i>L</i><sub>∞</sub> for all weightings); what predicts "
-                f"best shares {escape(one.chosen)}. Unconverged rare tasks look like "
-                "this."
+                f"best is the {one.chosen} law. Unconverged rare tasks look like this."
             )
     return found
 

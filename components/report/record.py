@@ -19,9 +19,9 @@ from components.fit.runs import Runs, sort_rows
 from components.report.config import Config
 from models.errors import UserError
 from models.laws import Law
-from models.laws.sharing import Backtest, Trial
+from models.laws.backtest import Backtest
 
-_NOTHING_FITTED = law_file.LawFile((), {})
+_NOTHING_FITTED = law_file.LawFile(())
 VERBS = (
     "ingest",
     "select",
@@ -158,9 +158,9 @@ def read(workdir: Path, config: Config) -> RunRecord:
         rows=tuple(rows),
         runs=runs,
         laws=laws,
-        backtests=_backtests(fitted.provenance),
-        fit_notes=tuple(fitted.provenance.get("notes", runs.notes if runs else ())),
-        compared=tuple(held_out.read(proof) if proof else ()),
+        backtests=fitted.provenance.backtest,
+        fit_notes=fitted.provenance.notes,
+        compared=tuple(held_out.load(proof) if proof else ()),
         recommendation=_json(present.get("recommendation")) or None,
         irreducible=_json(present.get("irreducible")),
         counts=_json(present.get("counts")),
@@ -201,17 +201,6 @@ def _rebuilt(default: Any, values: Mapping[str, Any]) -> Any:
         else:
             changed[name] = tuple(value) if isinstance(value, list) else value
     return dataclasses.replace(default, **changed)
-
-
-def _backtests(provenance: Mapping[str, Any]) -> dict[str, Backtest]:
-    return {
-        test_set: Backtest(
-            scheme=record["scheme"],
-            trials=tuple(Trial(**trial) for trial in record["trials"]),
-            chosen=record["chosen"],
-        )
-        for test_set, record in provenance.get("backtest", {}).items()
-    }
 
 
 def _sorted_rows(

@@ -10,6 +10,7 @@ from components.report import proof
 from components.report.measured import quantity
 from components.report.record import RunRecord
 from models.laws import Law
+from models.laws.backtest import SHARING
 
 _SHARED = ("alpha", "beta", "irreducible_loss")
 
@@ -103,19 +104,19 @@ def backtest_table(record: RunRecord) -> str:
     rows = [
         (
             escape(test_set),
-            f"<b>{escape(trial.sharing)}</b>"
-            if trial.sharing == one.chosen
-            else escape(trial.sharing),
-            f"{trial.rmse:.4f}",
-            f"{trial.coefficients}",
-            f"{trial.points}",
+            f"<b>{law.law}</b>" if law.law == one.chosen else law.law,
+            SHARING[law.law],
+            f"{law.rmse:.4f}",
+            f"{law.coefficients}",
+            f"{law.points}",
         )
         for test_set, one in record.backtests.items()
-        for trial in one.trials
+        for law in one.candidates
     ]
     if not rows:
         return ""
-    head = ("test set", "shared by the weightings", "RMSE", "coefficients", "points")
+    head = ("test set", "law", "shared by the weightings", "RMSE", "coefficients")
+    head = (*head, "points")
     schemes = "; ".join(dict.fromkeys(one.scheme for one in record.backtests.values()))
     words = (
         f"<h3>Back-test</h3><p class=fine>{escape(schemes)}. What is bold predicts "

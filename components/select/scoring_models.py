@@ -97,7 +97,6 @@ class ScoringModels:
                     for task in self.tasks
                 },
                 test_sentences=_HELD_OUT,
-                leak="sentence",
                 beam_options=self.config.beam_options,
             )
             found[name] = self.folder / name
