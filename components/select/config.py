@@ -17,6 +17,7 @@ TRUSTED = "trusted"
 CORRUPTED = "corrupted"
 IN_DOMAIN = "in_domain"
 BOTH = "both"
+MODELS = "models.npz"  # a stack of them
 
 
 @dataclasses.dataclass(frozen=True)

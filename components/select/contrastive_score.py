@@ -24,7 +24,7 @@ import numpy as np
 from components.artifacts import checkpoints
 from components.artifacts.test_sets import LONGEST, LongPair, TestSet
 from components.engines.tensorflow_start import start_tensorflow
-from components.select.config import BOTH, CORRUPTED, IN_DOMAIN, NOISY, TRUSTED
+from components.select.config import BOTH, CORRUPTED, IN_DOMAIN, MODELS, NOISY, TRUSTED
 from components.tokenize import packing
 from components.tokenize.config import Config as Rows
 from components.tokenize.packing import Sentences
@@ -33,9 +33,6 @@ from models.nmt.sizes import get_shape
 
 if TYPE_CHECKING:
     from components.engines import cross_entropy
-
-
-MODELS = "models.npz"
 
 
 @dataclasses.dataclass(frozen=True)

@@ -13,7 +13,7 @@ import logging
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from components import ingest, tokenize, train
 from components.artifacts import manifest
@@ -26,21 +26,19 @@ from components.ingest.sources.corpus import Columns
 from components.select.config import (
     CORRUPTED,
     IN_DOMAIN,
+    MODELS,
     TRUSTED,
     Config,
     Contrastive,
-)
-from components.select.contrastive_score import (
-    MODELS,
-    CombinedScore,
-    ContrastiveScore,
-    combine,
 )
 from components.select.corruption import write_corrupted
 from components.select.feature_score import FeatureScores
 from components.select.sampling import sample
 from components.train.layout import WEIGHTS, load_record
 from models.errors import UserError
+
+if TYPE_CHECKING:
+    from components.select.contrastive_score import CombinedScore, ContrastiveScore
 
 log = logging.getLogger(__name__)
 
@@ -135,6 +133,8 @@ class ScoringModels:
         self, task: str, shards: Sequence[Path]
     ) -> ContrastiveScore | CombinedScore:
         """See `components.select.graph.Scorers`; `make` comes first."""
+        # Loads SentencePiece.
+        from components.select.contrastive_score import ContrastiveScore, combine
         from components.tokenize.vocabulary import target_tags
 
         contrast = ContrastiveScore(

@@ -14,8 +14,8 @@ from components.artifacts.manifest import load
 from components.artifacts.text_shards import read_shard, shard_bytes, split_shards
 from components.artifacts.token_index import TokenIndex
 from components.ingest.config import TextTask
-from components.select.config import Contrastive
-from components.select.contrastive_score import MODELS, ContrastiveScore
+from components.select.config import MODELS, Contrastive
+from components.select.contrastive_score import ContrastiveScore
 from components.select.scoring_models import ScoringModels
 from components.tokenize.vocabulary import Vocabulary
 from components.train.layout import WEIGHTS
