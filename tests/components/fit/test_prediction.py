@@ -182,11 +182,11 @@ def test_every_output_names_its_law_and_says_extrapolation_first(
     ("words", "said"),
     [
         ("predict LAWS --n 1e8 --p en-de=0", "no law describes a task that is not"),
-        ("predict LAWS --table POINTS", "row 2, column p: empty"),
+        ("predict LAWS --table POINTS", "no column p and no mixture"),
         ("recommend LAWS --n 1e8 --require en-de<=0.5", "infeasible at n = 1e+08"),
         ("recommend LAWS --n 1e8 --prefer en-de=2", "prefer: en-zh is not named"),
         ("recommend LAWS --n 1e8 --by arch=A", "no such group; there is none"),
-        ("predict LAWS --n 1e8 --p en-de=0.3 --by arch", "expected column=value"),
+        ("predict LAWS --n 1e8 --p en-de=0.3 --by arch", "--by: cannot read 'arch'"),
     ],
 )
 def test_a_question_without_an_answer_is_refused_in_one_line(
