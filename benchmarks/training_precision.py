@@ -93,7 +93,7 @@ def final_losses(
     )
     context = Context(found, place.parent, folder, jobs=arguments.jobs)
     local_runner.run(context, until="evaluate")
-    rows = metrics_table.read(context.place("evaluate") / "metrics.csv")
+    rows = metrics_table.load(context.place("evaluate") / "metrics.csv")
     trained = manifest.load(context.place("train")).counts
     seconds = trained["process_seconds_by_phase"]["training"] / trained["trials"]
     final = {

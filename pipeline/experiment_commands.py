@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from components.engines.cores import available_cores
 from models.errors import UserError
 from pipeline.command_parser import (
     add_command,
@@ -151,11 +151,7 @@ def _context(arguments: argparse.Namespace) -> Context:
 
 def _jobs(given: int | None) -> int:
     """As many jobs as asked for, or as there are cores that we may use."""
-    if given is not None:
-        return given
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    return available_cores() if given is None else given
 
 
 def _handle_run(arguments: argparse.Namespace) -> None:

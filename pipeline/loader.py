@@ -18,12 +18,15 @@ import math
 import types
 import typing
 from collections.abc import Mapping
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, get_args, get_origin
 
 from models.errors import FieldError, UserError
 from pipeline.suggestion import suggestion
 
-T = TypeVar("T")
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+T = TypeVar("T", bound="DataclassInstance")
 
 
 def build(cls: type[T], value: Any, path: str = "") -> T:
@@ -73,7 +76,7 @@ def convert(value: Any, hint: Any, path: str) -> Any:
     """
     if _is_union(hint):
         return _convert_union(value, hint, path)
-    if dataclasses.is_dataclass(hint):
+    if isinstance(hint, type) and dataclasses.is_dataclass(hint):
         return build(hint, value, path)
     if not _accepts(value, hint):
         raise FieldError(path, f"expected {describe(hint)}, {_given(value, hint)}")
@@ -99,7 +102,7 @@ def describe(hint: Any) -> str:
         return f"a list, each item {describe(get_args(hint)[0])}"
     if origin is collections.abc.Mapping:
         return f"a mapping of name: {describe(get_args(hint)[1])}"
-    if dataclasses.is_dataclass(hint):
+    if isinstance(hint, type) and dataclasses.is_dataclass(hint):
         return "a section with " + ", ".join(type_hints(hint))
     return {
         bool: "true or false",
@@ -125,7 +128,7 @@ def leaf_paths(cls: type, path: str = "") -> list[str]:
         paths.append(here)
         members = get_args(hint) if _is_union(hint) else (hint,)
         for member in members:
-            if dataclasses.is_dataclass(member):
+            if isinstance(member, type) and dataclasses.is_dataclass(member):
                 paths.extend(leaf_paths(member, here))
     return paths
 

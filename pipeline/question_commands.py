@@ -171,9 +171,9 @@ def _add_test_set(parser: argparse.ArgumentParser) -> None:
 def _handle_predict(arguments: argparse.Namespace) -> None:
     from components.fit import prediction, shapes
 
-    by_shape = arguments.n_enc is not None or arguments.n_dec is not None
-    by_point = arguments.n is not None or (arguments.p is not None and not by_shape)
-    if (arguments.table is not None) + by_point + by_shape != 1:
+    has_shape = arguments.n_enc is not None or arguments.n_dec is not None
+    by_point = arguments.n is not None or (arguments.p is not None and not has_shape)
+    if (arguments.table is not None) + by_point + has_shape != 1:
         raise UserError(
             "predict: expected either --n and --p, or --n-enc and --n-dec, or --table"
         )
@@ -183,10 +183,10 @@ def _handle_predict(arguments: argparse.Namespace) -> None:
         deliver(table, arguments.out)
         return
     mixture = parse_weights("--p", arguments.p or "")
-    if by_shape:
+    if has_shape:
         shape = (_given(arguments, "n_enc"), _given(arguments, "n_dec"))
-        found = shapes.predict_shapes(arguments.laws, *shape, mixture, level)
-        text = shapes.to_json(found) if arguments.json else shapes.to_text(found)
+        by_shape = shapes.predict_shapes(arguments.laws, *shape, mixture, level)
+        text = shapes.to_json(by_shape) if arguments.json else shapes.to_text(by_shape)
         deliver(f"{text}\n", arguments.out)
         return
     _given(arguments, "p")

@@ -65,7 +65,7 @@ def _ingest(context: Context) -> Manifest:
 
 def _select(context: Context) -> Manifest:
     return select.run(
-        context.experiment.select,
+        context.experiment.select or select.Config(),
         base=context.root,
         tokenize=context.experiment.tokenize,
         ingest=context.place("ingest"),

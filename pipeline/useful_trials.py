@@ -212,13 +212,16 @@ def find(
     goal = goal or Goal()
     goals = _goals(sweep, goal)
     n, shares, cost = list(sweep.n), list(sweep.shares), list(sweep.cost)
-    trained = [_place(sweep, done, row) for row in range(len(done.n) if done else 0)]
-    for row, place in enumerate(trained):
+    trained: list[int] = []
+    for row in range(len(done.n) if done else 0):
+        assert done is not None
+        place = _place(sweep, done, row)
         if place is None:  # a run beside the sweep tells something too
-            trained[row] = len(n)
+            place = len(n)
             n.append(float(done.n[row]))
             shares.append(tuple(done.shares[row].tolist()))
             cost.append(_cost_of(sweep, n[-1]))
+        trained.append(place)
     known = precision(
         sweep.tasks, n, shares, cost,
         target_n=goal.n or sweep.asked_n,

@@ -197,5 +197,16 @@ def test_every_test_mirrors_a_room():
     for path in _files("tests"):
         if not path.name.startswith("test_"):
             continue
-        folder = path.parent.relative_to(ROOT / "tests")
+        parts = path.parent.relative_to(ROOT / "tests").parts
+        folder = Path(*parts[1:] if parts[:1] == ("peers",) else parts)
         assert (ROOT / folder).is_dir(), f"{path}: no such room {folder}"
+
+
+def test_tests_need_nothing_from_outside():
+    """What needs other libraries or real text is in ``tests/peers``."""
+    for path in _files("tests"):
+        if "peers" in path.relative_to(ROOT).parts or path == Path(__file__):
+            continue
+        text = path.read_text(encoding="utf-8")
+        for sign in ("importorskip", "shared/data", '/ "shared"'):
+            assert sign not in text, f"{path}: {sign}; move it to tests/peers"

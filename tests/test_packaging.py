@@ -14,6 +14,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("models", "components", "pipeline", "configs")
 LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+PEERS = (ROOT / "requirements-peers.lock").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -79,6 +80,15 @@ def test_every_named_requirement_is_pinned(wheel):
     assert {same(name) for name in named} <= {same(name) for name in pinned}
 
 
-def test_the_lock_file_names_versions_and_nothing_else():
-    for line in LOCK.splitlines():
+@pytest.mark.parametrize("lock", [LOCK, PEERS], ids=["own", "peers"])
+def test_a_lock_file_names_versions_and_nothing_else(lock):
+    for line in lock.splitlines():
         assert line.startswith("#") or re.fullmatch(r"[\w.-]+==[\w.+!-]+", line)
+
+
+def test_the_peers_replace_nothing_of_ours():
+    own, peers = (
+        {line.partition("==")[0] for line in lock.splitlines() if "==" in line}
+        for lock in (LOCK, PEERS)
+    )
+    assert not own & peers

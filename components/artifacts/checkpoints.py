@@ -47,7 +47,7 @@ def save(path: Path, arrays: Mapping[str, np.ndarray], record: Any = None) -> No
     described = {"arrays": sorted(arrays), "record": record}
     text = np.frombuffer(json.dumps(described).encode(), np.uint8)
     with _replacing(path) as temporary, open(temporary, "wb") as file:
-        np.savez(file, **{_RECORD: text}, **arrays)
+        np.savez(file, allow_pickle=False, **{_RECORD: text, **arrays})
         file.flush()
         os.fsync(file.fileno())
 

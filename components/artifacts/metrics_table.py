@@ -1,8 +1,8 @@
 """The metrics table: one row = one (trial, step, task, test set).
 
-The contract every step after training relies on. Rows are dataclasses in memory
-and CSV on disk; a table that a person brings needs only ``task, n, p, loss``
-(see ``models.laws.observations``).
+The contract that every step after training relies on: `MetricsRow` in memory, CSV on
+disk. A table from elsewhere needs only ``task``, ``n``, ``p`` and the metric to be
+fitted (see ``components.fit.table``); every other field has a default.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import dataclasses
 import io
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from components.artifacts.manifest import write_atomically
 from models.errors import UserError
@@ -20,43 +21,47 @@ FILE_NAME = "metrics.csv"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Row:
-    """One measurement. ``None`` is written as an empty cell.
+class MetricsRow:
+    """One measurement. ``None`` is an empty cell.
 
     Attributes:
-      trial, cohort, size, seed: Which run.
+      trial, cohort, size, seed: The training run.
       task: Language-pair direction, ``en-de``.
-      p: This task's sampling probability, in [0, 1].
-      mixture: The whole mixture, ``en-de=0.3,en-zh=0.7``.
-      test_set, origin: What it was measured on; ``source``, ``target`` or
-        ``mixed`` original language.
+      p: The task's sampling probability, in [0, 1].
+      mixture: All sampling probabilities, ``en-de=0.3,en-zh=0.7``; see
+        `components.artifacts.trial.parse_mixture`.
+      test_set, origin: The test set, and the original language of its sentences:
+        ``source``, ``target`` or ``mixed``.
       n, n_enc, n_dec, n_embedding: Parameters; ``n = n_enc + n_dec`` counts no
         embedding table.
       step: Training step of the measurement.
-      examples_seen, tokens_seen: Of this task up to that step; target tokens.
+      examples_seen, tokens_seen: Training examples and target tokens of this task up
+        to that step.
       loss: Nats per target token; ``None`` when the trial failed.
       loss_kind: ``final``, ``curve`` or ``extrapolated``.
-      token_count, sentence_count: What the loss averages over.
+      token_count, sentence_count: Target tokens and sentences that the loss averages.
+      bleu, chrf, bleurt, comet: Translation quality, each with the signature of the
+        tool that measured it.
     """
 
-    trial: str
-    cohort: str
-    size: str
-    seed: int
+    trial: str = ""
+    cohort: str = ""
+    size: str = ""
+    seed: int = 0
     task: str
     p: float
-    mixture: str
-    test_set: str
+    mixture: str | None = None
+    test_set: str = "in_domain"
     origin: str = "mixed"
     n: int
-    n_enc: int
-    n_dec: int
-    n_embedding: int
-    step: int
+    n_enc: int | None = None
+    n_dec: int | None = None
+    n_embedding: int | None = None
+    step: int | None = None
     examples_seen: int | None = None
     tokens_seen: int | None = None
-    loss: float | None
-    loss_kind: str
+    loss: float | None = None
+    loss_kind: str = "final"
     token_count: int | None = None
     sentence_count: int | None = None
     bleu: float | None = None
@@ -81,14 +86,12 @@ class Row:
         )
 
 
-COLUMNS = tuple(field.name for field in dataclasses.fields(Row))
-_KINDS = {
-    field.name: str(field.type).replace(" | None", "")
-    for field in dataclasses.fields(Row)
-}
+COLUMNS = tuple(field.name for field in dataclasses.fields(MetricsRow))
+_TYPES = {field.name: str(field.type) for field in dataclasses.fields(MetricsRow)}
+_READ = {"int": int, "float": float, "str": str}
 
 
-def write(path: Path, rows: Iterable[Row]) -> None:
+def save(path: Path, rows: Iterable[MetricsRow]) -> None:
     """Writes a table as CSV, atomically; a duplicated key is an error."""
     rows = list(rows)
     _check_unique(rows, str(path))
@@ -100,8 +103,8 @@ def write(path: Path, rows: Iterable[Row]) -> None:
     write_atomically(path, buffer.getvalue())
 
 
-def read(path: Path) -> list[Row]:
-    """Reads a table that `write` wrote. Raises ``UserError`` for any other."""
+def load(path: Path) -> list[MetricsRow]:
+    """Reads a table that `save` wrote. Raises ``UserError`` for any other."""
     with open(path, encoding="utf-8", newline="") as file:
         reader = csv.DictReader(file)
         missing = set(COLUMNS) - set(reader.fieldnames or ())
@@ -110,7 +113,7 @@ def read(path: Path) -> list[Row]:
                 f"{path}: not a metrics table: no column {', '.join(sorted(missing))}"
             )
         rows = [
-            Row(**{name: _value(name, record[name]) for name in COLUMNS})
+            MetricsRow(**{name: _value(name, record[name]) for name in COLUMNS})
             for record in reader
         ]
     _check_unique(rows, str(path))
@@ -124,13 +127,12 @@ def _cell(value: object) -> str:
     return repr(float(value)) if isinstance(value, float) else str(value)
 
 
-def _value(name: str, text: str) -> object:
-    if text == "":
-        return None
-    return {"int": int, "float": float, "str": str}[_KINDS[name]](text)
+def _value(name: str, text: str) -> Any:
+    kind, _, optional = _TYPES[name].partition(" | ")
+    return None if optional and not text else _READ[kind](text)
 
 
-def _check_unique(rows: list[Row], where: str) -> None:
+def _check_unique(rows: list[MetricsRow], where: str) -> None:
     seen: set[tuple] = set()
     for row in rows:
         if row.key in seen:

@@ -6,10 +6,13 @@ environment does not have what its strategy needs.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import os
-from collections.abc import Mapping
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +26,11 @@ TPU_VARIABLES = (
     "TPU_ACCELERATOR_TYPE",
     "KUBE_GOOGLE_CLOUD_TPU_ENDPOINTS",
 )
+_BEAT_SECONDS = 5.0
+_POLL_SECONDS = 0.2
+# So long may a chief take to start after another worker, or stall, before it counts as
+# dead.
+SILENCE_SECONDS = 300.0
 _TPU_DEVICES = ("/dev/accel0", "/dev/vfio/0")
 
 
@@ -103,3 +111,58 @@ def has_tpu() -> bool:
     """Whether the environment names a TPU or this machine has one."""
     named = any(os.environ.get(name) for name in TPU_VARIABLES)
     return named or any(Path(device).exists() for device in _TPU_DEVICES)
+
+
+@contextlib.contextmanager
+def heartbeat(path: Path) -> Iterator[None]:
+    """Touches a file every few seconds while the block runs: the chief is alive."""
+    ended = threading.Event()
+
+    def beat() -> None:
+        while True:
+            with contextlib.suppress(OSError):
+                path.touch()
+            if ended.wait(_BEAT_SECONDS):
+                return
+
+    thread = threading.Thread(target=beat, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+        path.unlink(missing_ok=True)
+
+
+def wait_for_chief(is_ready: Callable[[], bool], path: Path) -> None:
+    """Waits until the chief has written something, as long as the chief is alive.
+
+    Only whether the heartbeat changes counts, so the machines' clocks may differ.
+
+    Args:
+      is_ready: Whether what is waited for is there.
+      path: The file that the chief's `heartbeat` touches.
+
+    Raises:
+      UserError: The chief was silent for `SILENCE_SECONDS`.
+    """
+    last, heard = _modified(path), time.monotonic()
+    while not is_ready():
+        time.sleep(_POLL_SECONDS)
+        now = _modified(path)
+        if now != last:
+            last, heard = now, time.monotonic()
+        elif time.monotonic() - heard > SILENCE_SECONDS:
+            raise UserError(
+                f"train: the chief has not written {path} for {SILENCE_SECONDS:.0f} s; "
+                "it has died, or sees another folder: start all workers again with "
+                "the same command and the same --workdir"
+            )
+
+
+def _modified(path: Path) -> int | None:
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return None

@@ -69,7 +69,10 @@ class Scorer:
             return []
         slots = max(test_set.sentence_ids.shape[1] for test_set in test_sets)
         # Nothing of no rows: all sentences may be longer than a row.
-        none = np.zeros((self.model.stack, 0, slots)), np.zeros((0, slots), np.int64)
+        none = (
+            np.zeros((self.model.stack or 1, 0, slots)),
+            np.zeros((0, slots), np.int64),
+        )
         parts = [none, *self._score_rows(test_sets, slots)]
         sums = np.concatenate([nats for nats, _ in parts], axis=1)
         counts = np.concatenate([tokens for _, tokens in parts])

@@ -11,12 +11,12 @@ from __future__ import annotations
 import collections
 import itertools
 import math
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import tensorflow as tf
 
+from components.engines.cores import available_cores
 from components.evaluate.seats import Batch, Program, Room, Sentence
 from models.errors import UserError
 from models.nmt.search_options import END_ID, PAD_ID, Hypothesis, SearchOptions
@@ -244,5 +244,5 @@ def _power_of_two(count: int) -> int:
 def _default_workers(batch_sentences: int) -> int:
     if any(d.device_type != "CPU" for d in tf.config.list_physical_devices()):
         return 1
-    processors = len(os.sched_getaffinity(0))
+    processors = available_cores()
     return max(min(processors, batch_sentences // _FEWEST_SEATS), 1)

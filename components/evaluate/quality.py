@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from components.artifacts import manifest
-from components.artifacts.metrics_table import Row
+from components.artifacts.metrics_table import MetricsRow
 from components.evaluate import hypotheses
 from components.evaluate.artifacts import Artifacts
 from components.evaluate.config import Quality
@@ -84,8 +84,8 @@ def measure(
 
 
 def with_quality(
-    row: Row, found: Mapping[Key, Mapping[str, Any]], *, curve: bool
-) -> Row:
+    row: MetricsRow, found: Mapping[Key, Mapping[str, Any]], *, curve: bool
+) -> MetricsRow:
     """A row with its cells of translation quality, where there are any.
 
     Args:
@@ -96,7 +96,7 @@ def with_quality(
     key = (row.trial, row.step, row.task, row.test_set, row.origin)
     if key not in found or not (curve or row.loss_kind == "final"):
         return row
-    names = {field.name for field in dataclasses.fields(Row)}
+    names = {field.name for field in dataclasses.fields(MetricsRow)}
     cells = {name: cell for name, cell in found[key].items() if name in names}
     return dataclasses.replace(row, **cells)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from components.artifacts import checkpoints, manifest, metrics_table
-from components.artifacts.metrics_table import Row
+from components.artifacts.metrics_table import MetricsRow
 from components.artifacts.trial import Trial
 from components.engines.cross_entropy import (
     Scorer,
@@ -48,7 +48,7 @@ def evaluate_all(config: Config, places: Artifacts) -> dict[str, int]:
     index = load_index(tokens)
     test_sets = load_test_sets(tokens, tuple(index["tasks"]))
     trials = sweep.config["trials"]
-    rows: list[Row] = []
+    rows: list[MetricsRow] = []
     for names in _stacks(config, train, trials):
         rows += _evaluate_stack(train, tokens, names, test_sets, places.directory)
     rows.sort(key=lambda row: trials.index(row.trial))
@@ -56,7 +56,7 @@ def evaluate_all(config: Config, places: Artifacts) -> dict[str, int]:
         found = quality.measure(config.quality, places, trials)
         curve = config.quality.curve
         rows = [quality.with_quality(row, found, curve=curve) for row in rows]
-    metrics_table.write(places.directory / metrics_table.FILE_NAME, rows)
+    metrics_table.save(places.directory / metrics_table.FILE_NAME, rows)
     text = json.dumps(irreducible_losses(index), indent=1)
     manifest.write_atomically(places.directory / IRREDUCIBLE, text + "\n")
     failed = sum(load_record(train / name)["status"] == "failed" for name in trials)
@@ -85,7 +85,7 @@ def irreducible_losses(index: dict) -> dict[str, dict[str, dict[str, float | Non
     }
 
 
-def final_row(curve: Sequence[Row], steps: int) -> Row:
+def final_row(curve: Sequence[MetricsRow], steps: int) -> MetricsRow:
     """The final loss of one trial on one test set.
 
     The median over the evaluations of the last tenth of training, as in [N]
@@ -113,13 +113,13 @@ def _evaluate_stack(
     names: Sequence[str],
     test_sets: Sequence[TestSet],
     directory: Path,
-) -> list[Row]:
+) -> list[MetricsRow]:
     records = {name: load_record(train / name) for name in names}
     done = [name for name in names if records[name]["status"] == "done"]
     rows = []
     for name in names:
         if name not in done:
-            rows += metrics_table.read(train / name / CURVE)
+            rows += metrics_table.load(train / name / CURVE)
             rows += _failed_rows(train / name, records[name]["step"], tokens, test_sets)
             log.warning("%s failed: %s", name, records[name]["reason"])
     if not done:
@@ -129,7 +129,7 @@ def _evaluate_stack(
     measured = scorer.score_all(test_sets)
     log.info("evaluate: %s", ", ".join(done))
     for place, name in enumerate(done):
-        curve = metrics_table.read(train / name / CURVE)
+        curve = metrics_table.load(train / name / CURVE)
         for test_set, losses in zip(test_sets, measured, strict=True):
             for origin, own in test_set.parts().items():
                 mine = _of(curve, test_set, origin)
@@ -142,7 +142,7 @@ def _evaluate_stack(
 
 def _failed_rows(
     folder: Path, step: int, tokens: Path, test_sets: Sequence[TestSet]
-) -> list[Row]:
+) -> list[MetricsRow]:
     """Final rows without a loss of a trial that failed."""
     plain = manifest.load(folder).config["trial"]
     mixture = tuple((task, weight) for task, weight in plain["mixture"])
@@ -168,7 +168,9 @@ def load_stack(paths: Sequence[Path], tokens: Path) -> Transformer:
     return model
 
 
-def _of(curve: Sequence[Row], test_set: TestSet, origin: str) -> list[Row]:
+def _of(
+    curve: Sequence[MetricsRow], test_set: TestSet, origin: str
+) -> list[MetricsRow]:
     """The rows of a learning curve that are about one part of one test set."""
     key = (test_set.task, test_set.name, origin)
     found = [row for row in curve if (row.task, row.test_set, row.origin) == key]
@@ -180,7 +182,9 @@ def _of(curve: Sequence[Row], test_set: TestSet, origin: str) -> list[Row]:
     return found
 
 
-def _check_same(name: str, curve: Row, losses: SentenceLosses, place: int) -> None:
+def _check_same(
+    name: str, curve: MetricsRow, losses: SentenceLosses, place: int
+) -> None:
     """The trainer scored the same sentences and found the same."""
     where = f"evaluate {name} {curve.task}/{curve.test_set} {curve.origin}"
     if curve.sentence_count != len(losses.tokens):

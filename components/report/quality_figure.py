@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from components.artifacts.metrics_table import Row
+from components.artifacts.metrics_table import MetricsRow
 from components.fit.quality import METRICS, better_curve
 from components.report.config import Config
 from components.report.plotting import (
@@ -29,7 +29,7 @@ from models.errors import UserError
 _MARKERS = {"source": "o", "target": "^", "mixed": "s"}
 _DASHES = {"source": "-", "target": (0, (4, 2)), "mixed": "-"}
 _WORDS = {"source": "source-original", "target": "target-original"}
-Parts = Mapping[str, Sequence[Row]]
+Parts = Mapping[str, Sequence[MetricsRow]]
 """Original language -> rows."""
 
 
@@ -70,7 +70,7 @@ def _parts(record: RunRecord, task: str, metric: str) -> Parts:
     The one that has both halves where there is one, as other curves hold on them; else
     the one that the page is about.
     """
-    by_set: dict[str, dict[str, list[Row]]] = {}
+    by_set: dict[str, dict[str, list[MetricsRow]]] = {}
     for row in record.rows:
         value = getattr(row, metric)
         if row.task == task and row.p > 0 and None not in (value, row.loss):
@@ -85,10 +85,14 @@ def _parts(record: RunRecord, task: str, metric: str) -> Parts:
 
 
 def _draw_trials(
-    axes: Axes, rows: Sequence[Row], origin: str, metric: str, sizes: Sequence[float]
+    axes: Axes,
+    rows: Sequence[MetricsRow],
+    origin: str,
+    metric: str,
+    sizes: Sequence[float],
 ) -> None:
     """A thin line a trial, from evaluation to evaluation, and a point at its end."""
-    curves: dict[str, list[Row]] = {}
+    curves: dict[str, list[MetricsRow]] = {}
     for row in sorted(rows, key=lambda row: row.step or 0):
         if row.loss_kind == "curve":
             curves.setdefault(row.trial, []).append(row)
@@ -105,7 +109,7 @@ def _draw_trials(
 
 
 def _draw_law(
-    axes: Axes, rows: Sequence[Row], origin: str, metric: str, unseen: set[str]
+    axes: Axes, rows: Sequence[MetricsRow], origin: str, metric: str, unseen: set[str]
 ) -> None:
     """The better of both quality laws, where the trials' ends allow one."""
     ends = [

@@ -10,7 +10,7 @@ from typing import Any
 
 from components.artifacts import manifest, metrics_table
 from components.artifacts.manifest import Manifest
-from components.artifacts.metrics_table import Row
+from components.artifacts.metrics_table import MetricsRow
 from components.fit import held_out, law_file, points
 from components.fit.held_out import Compared
 from components.fit.points import Point
@@ -113,7 +113,7 @@ class RunRecord:
     tasks: tuple[str, ...]
     test_set: str | None
     metric: str
-    rows: tuple[Row, ...]
+    rows: tuple[MetricsRow, ...]
     points: tuple[Point, ...]
     laws: tuple[Law, ...]
     backtests: Mapping[str, Backtest]
@@ -197,7 +197,7 @@ def read(workdir: Path, config: Config) -> RunRecord:
             f"{workdir}: no artifact of a run; expected the folder that polyscale run "
             "fills (--workdir)"
         )
-    rows = metrics_table.read(present["metrics"]) if "metrics" in present else []
+    rows = metrics_table.load(present["metrics"]) if "metrics" in present else []
     every = points.load(present["points"]) if "points" in present else []
     laws, provenance = (), {}
     if "laws" in present:
@@ -244,7 +244,7 @@ def inputs(workdir: Path) -> dict[str, Path]:
     return found
 
 
-def _notes(rows: Sequence[Row], laws: Sequence[Law]) -> tuple[str, ...]:
+def _notes(rows: Sequence[MetricsRow], laws: Sequence[Law]) -> tuple[str, ...]:
     if laws:
         return ()
     if not rows:
@@ -264,7 +264,7 @@ def _backtests(provenance: Mapping[str, Any]) -> dict[str, Backtest]:
 
 
 def _tasks(
-    rows: Sequence[Row], points: Sequence[Point], laws: Sequence[Law]
+    rows: Sequence[MetricsRow], points: Sequence[Point], laws: Sequence[Law]
 ) -> tuple[str, ...]:
     """The trained tasks, in the order in which mixtures name them."""
     for one in (*rows, *points):
@@ -285,7 +285,7 @@ def _test_set(config: Config, names: Sequence[str]) -> str | None:
 
 
 def _trials(
-    folder: Path, made_by: Manifest | None, rows: Sequence[Row]
+    folder: Path, made_by: Manifest | None, rows: Sequence[MetricsRow]
 ) -> list[TrialEnd]:
     """From the trials' own records, or from the table where there are none."""
     names = (made_by.config or {}).get("trials") if made_by else None

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 
-from components.artifacts.metrics_table import Row
+from components.artifacts.metrics_table import MetricsRow
 from components.evaluate import hypotheses
 
 _SHARES = (0.1, 0.3, 0.5, 0.7, 0.9)  # of the sentences by length, one each
@@ -33,11 +33,13 @@ class TaskSamples:
 
     task: str
     test_set: str
-    models: tuple[Row, ...]
+    models: tuple[MetricsRow, ...]
     samples: tuple[Sample, ...]
 
 
-def read(workdir: Path, rows: Sequence[Row], test_set: str | None) -> list[TaskSamples]:
+def read(
+    workdir: Path, rows: Sequence[MetricsRow], test_set: str | None
+) -> list[TaskSamples]:
     """The samples of every task that was translated.
 
     Args:
@@ -57,8 +59,8 @@ def read(workdir: Path, rows: Sequence[Row], test_set: str | None) -> list[TaskS
 
 
 def choose(
-    workdir: Path, finals: Sequence[Row], test_set: str | None
-) -> list[tuple[Row, Path]]:
+    workdir: Path, finals: Sequence[MetricsRow], test_set: str | None
+) -> list[tuple[MetricsRow, Path]]:
     """One trained model of each size, small to large, with its translations.
 
     All of one mixture where there is one that every size has: the one that is
@@ -83,7 +85,7 @@ def choose(
         for mixture in {row.mixture for row, _ in found}
         if {row.size for row, _ in found if row.mixture == mixture} == sizes
     }
-    best: dict[str, tuple[Row, Path]] = {}
+    best: dict[str, tuple[MetricsRow, Path]] = {}
     # Of the rows of one trial the whole test set comes first.
     for row, path in sorted(
         found,

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
-from components.artifacts.metrics_table import Row
+from components.artifacts.metrics_table import MetricsRow
 from components.artifacts.trial import parse_mixture
 from components.report.config import Config
 from components.report.plotting import (
@@ -58,9 +58,9 @@ class Movement:
         return self.fall_percent is not None and abs(self.fall_percent) > percent
 
 
-def curves(record: RunRecord) -> Mapping[tuple[str, str], list[Row]]:
+def curves(record: RunRecord) -> Mapping[tuple[str, str], list[MetricsRow]]:
     """(trial, task) -> its curve on the shown test set, by step; none of p = 0."""
-    found: dict[tuple[str, str], list[Row]] = {}
+    found: dict[tuple[str, str], list[MetricsRow]] = {}
     for row in record.rows:
         if row.loss_kind == "curve" and row.loss is not None and row.p > 0:
             if record.test_set in (row.test_set, f"{row.test_set}:{row.origin}"):
@@ -81,7 +81,7 @@ def movements(record: RunRecord) -> list[Movement]:
     return found
 
 
-def loss_at(curve: Sequence[Row], step: float) -> float | None:
+def loss_at(curve: Sequence[MetricsRow], step: float) -> float | None:
     """The loss at a step, linear in log(step) between two evaluations.
 
     Returns:
@@ -126,7 +126,9 @@ def draw_learning_curves(record: RunRecord, config: Config) -> Figure:
     return figure
 
 
-def _curve_panel(axes: Axes, curves: Sequence[Sequence[Row]], failed: set[str]) -> None:
+def _curve_panel(
+    axes: Axes, curves: Sequence[Sequence[MetricsRow]], failed: set[str]
+) -> None:
     axes.set_xscale("log")
     last = max((c[-1].step for c in curves), default=1)
     first = min((c[0].step for c in curves), default=1)

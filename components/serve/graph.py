@@ -145,7 +145,7 @@ class TranslationModule(tf.Module):
             for kind, shape in kinds
         ]
 
-        def body(first, number, *arrays):
+        def body(first: tf.Tensor, number: tf.Tensor, *arrays: tf.TensorArray) -> Any:
             last = tf.minimum(first + full, count)
             own = self._search(ids[first:last], lengths[first:last])
             written = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 
-from components.artifacts.metrics_table import Row
+from components.artifacts.metrics_table import MetricsRow
 from components.artifacts.trial import Trial, format_mixture
 from components.engines.cross_entropy import SentenceLosses, TestSet
 from models.nmt.sizes import ParameterCount
@@ -19,7 +19,7 @@ def curve_rows(
     test_sets: Sequence[TestSet],
     losses: Sequence[SentenceLosses],
     seen: Mapping[str, tuple[int, int]],
-) -> list[Row]:
+) -> list[MetricsRow]:
     """One row a test set, and one for each half of it by original language.
 
     Args:
@@ -51,7 +51,7 @@ def curve_rows(
 
 def failed_rows(
     trial: Trial, parameters: ParameterCount, step: int, test_sets: Sequence[TestSet]
-) -> list[Row]:
+) -> list[MetricsRow]:
     """Final rows without a loss: a table says of a failed trial that it failed.
 
     Args:
@@ -71,9 +71,9 @@ def failed_rows(
 
 def _row(
     trial: Trial, parameters: ParameterCount, step: int, test_set: TestSet, origin: str
-) -> Row:
+) -> MetricsRow:
     """A row of the learning curve on which nothing is measured yet."""
-    return Row(
+    return MetricsRow(
         trial=trial.id,
         cohort=trial.cohort,
         size=trial.size,

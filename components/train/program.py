@@ -45,7 +45,7 @@ class Program:
         self.config = config
         self.strategy = strategies.build(config.strategy)
         self.stack = len(seeds)
-        self._first_seed = seeds[0]
+        self._seeds = _as_int32(seeds)
         with self.strategy.scope():
             self.model = Transformer(shape, vocabulary_size, stack=self.stack)
             self.model.build()
@@ -69,6 +69,7 @@ class Program:
 
     def start_over(self, seeds: Sequence[int]) -> None:
         """Back to the beginning, as a new program with these seeds."""
+        self._seeds = _as_int32(seeds)
         self.model.initialise(seeds)
         self.optimizer.start_over()
 
@@ -86,7 +87,7 @@ class Program:
         Returns:
           Training loss of each trial, the mean over the steps, ``[stack]``.
         """
-        return self._steps(*fields).numpy() / int(fields[0].shape[0])
+        return self._steps(self._seeds, *fields).numpy() / int(fields[0].shape[0])
 
     def evaluate(self, test_sets: Sequence[TestSet]) -> list[SentenceLosses]:
         """Exact losses of every trial under the weights that will be kept.
@@ -164,10 +165,10 @@ class Program:
             for weight, value in zip(weights, raw, strict=True):
                 weight.assign(value)
 
-    def _run_steps(self, *fields: tf.Tensor) -> tf.Tensor:
+    def _run_steps(self, seeds: tf.Tensor, *fields: tf.Tensor) -> tf.Tensor:
         def one(index: tf.Tensor, total: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
             batch = tuple(field[index] for field in fields)
-            losses = self.strategy.run(self._replica_step, args=batch)
+            losses = self.strategy.run(self._replica_step, args=(seeds, *batch))
             losses = self.strategy.reduce(tf.distribute.ReduceOp.SUM, losses, axis=None)
             return index + 1, total + losses
 
@@ -175,10 +176,11 @@ class Program:
         start = tf.constant(0), tf.zeros((self.stack,))
         return tf.while_loop(lambda index, _: index < steps, one, start)[1]
 
-    def _step(self, *batch: tf.Tensor) -> tf.Tensor:
+    def _step(self, seeds: tf.Tensor, *batch: tf.Tensor) -> tf.Tensor:
         """One update on this replica's share of the batch.
 
         Args:
+          seeds: Of each trial, int32 ``[stack]``.
           batch: Four ``[stack, rows, length]``: the whole batch, on each replica;
             a replica takes its rows. So the data do not depend on the devices.
 
@@ -192,9 +194,9 @@ class Program:
         tokens = context.all_reduce(tf.distribute.ReduceOp.SUM, tokens)
         parts = micro_batches(self.config, *share[2].shape[1:])
         if parts == 1:
-            losses, gradients = self._gradients(share, tokens, self._dropout(0))
+            losses, gradients = self._gradients(share, tokens, self._dropout(seeds, 0))
         else:
-            losses, gradients = self._accumulated(share, tokens, parts)
+            losses, gradients = self._accumulated(share, tokens, parts, seeds)
         self.optimizer.apply(gradients, self.model.trainable_variables)
         return losses
 
@@ -228,7 +230,7 @@ class Program:
         return losses, gradients
 
     def _accumulated(
-        self, rows: Sequence[tf.Tensor], tokens: tf.Tensor, parts: int
+        self, rows: Sequence[tf.Tensor], tokens: tf.Tensor, parts: int, seeds: tf.Tensor
     ) -> tuple[tf.Tensor, list[tf.Tensor]]:
         """The same as `_gradients`, some rows after the others: memory for those."""
 
@@ -236,7 +238,7 @@ class Program:
             part: tf.Tensor, losses: tf.Tensor, gradients: list[tf.Tensor]
         ) -> tuple[tf.Tensor, tf.Tensor, list[tf.Tensor]]:
             own = [_part(field, parts, part) for field in rows]
-            more_losses, more = self._gradients(own, tokens, self._dropout(part))
+            more_losses, more = self._gradients(own, tokens, self._dropout(seeds, part))
             summed = [a + b for a, b in zip(gradients, more, strict=True)]
             return part + 1, losses + more_losses, summed
 
@@ -248,20 +250,19 @@ class Program:
         )
         return tf.while_loop(lambda part, *_: part < parts, add, start)[1:]
 
-    def _dropout(self, part: tf.Tensor | int) -> Dropout:
+    def _dropout(self, seeds: tf.Tensor, part: tf.Tensor | int) -> Dropout:
         """Dropout for one part of one step on this replica.
 
-        Its masks are a function of the seed of the stack's first trial, the step,
-        the replica and the part: a run that resumes draws the same.
+        A trial's masks are a function of its seed, the step, the replica and the
+        part: not of the other trials of the stack, nor of an interruption.
         """
         if not self.config.dropout:
             return keep_all
         replica = tf.distribute.get_replica_context().replica_id_in_sync_group
-        seed = tf.constant(self._first_seed, tf.int32)
         for number in (self.optimizer.iterations, replica, part):
             # Distinct for distinct numbers; int32 wraps around.
-            seed = seed * 1_000_003 + tf.cast(number, tf.int32)
-        return make_dropout(self.config.dropout, seed)
+            seeds = seeds * 1_000_003 + tf.cast(number, tf.int32)
+        return make_dropout(self.config.dropout, seeds)
 
     def _share(self, batch: Sequence[tf.Tensor]) -> list[tf.Tensor]:
         replicas = self.strategy.num_replicas_in_sync
@@ -283,6 +284,10 @@ def _in_float32(model: Transformer) -> Iterator[None]:
     finally:
         for layer, policy in policies:
             layer.dtype_policy = policy
+
+
+def _as_int32(seeds: Sequence[int]) -> tf.Tensor:
+    return tf.constant(np.array(seeds, np.int64).astype(np.int32))
 
 
 def _compiled_alone() -> Compiler:

@@ -27,8 +27,7 @@ class Programs:
 
     def for_group(self, size: str, seeds: Sequence[int]) -> Program:
         """A program at its beginning, with the weights that these seeds draw."""
-        # The masks of dropout are compiled for the seed that they start from.
-        key = (size, len(seeds), seeds[0] if self.config.dropout else None)
+        key = (size, len(seeds))
         program = self._kept.get(key)
         if program is not None:
             program.start_over(seeds)

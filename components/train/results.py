@@ -13,8 +13,8 @@ import numpy as np
 
 from components.artifacts import checkpoints
 from components.artifacts.manifest import write_atomically
-from components.artifacts.metrics_table import Row
-from components.artifacts.metrics_table import write as write_table
+from components.artifacts.metrics_table import MetricsRow
+from components.artifacts.metrics_table import save as save_table
 from components.train.layout import CURVE, RECORD, WEIGHTS
 from components.train.milestones import is_final
 
@@ -53,7 +53,7 @@ class Seen:
         )
 
 
-def final_losses(curve: Sequence[Row], steps: int) -> dict[str, float]:
+def final_losses(curve: Sequence[MetricsRow], steps: int) -> dict[str, float]:
     """``final/<task>/<test set>`` -> median over the last tenth of training."""
     found: dict[str, list[float]] = {}
     whole: set[tuple[int, str]] = set()
@@ -66,9 +66,9 @@ def final_losses(curve: Sequence[Row], steps: int) -> dict[str, float]:
     return {name: statistics.median(losses) for name, losses in found.items()}
 
 
-def best_losses(curve: Sequence[Row]) -> dict[str, dict[str, float]]:
+def best_losses(curve: Sequence[MetricsRow]) -> dict[str, dict[str, float]]:
     """``<task>/<test set>`` -> the lowest loss so far, and the step it was at."""
-    found: dict[str, Row] = {}
+    found: dict[str, MetricsRow] = {}
     whole: set[tuple[int, str]] = set()
     for row in curve:
         name = f"{row.task}/{row.test_set}"
@@ -80,10 +80,10 @@ def best_losses(curve: Sequence[Row]) -> dict[str, dict[str, float]]:
     return {name: {"step": row.step, "loss": row.loss} for name, row in found.items()}
 
 
-def write(folder: Path, curve: Sequence[Row], record: Mapping[str, Any]) -> None:
+def write(folder: Path, curve: Sequence[MetricsRow], record: Mapping[str, Any]) -> None:
     """Writes curve and record; the record last, as the sign that all is there."""
     folder.mkdir(parents=True, exist_ok=True)
-    write_table(folder / CURVE, list(curve))
+    save_table(folder / CURVE, list(curve))
     write_atomically(folder / RECORD, json.dumps(record, indent=1) + "\n")
 
 
@@ -101,7 +101,9 @@ def write_crashed(
     """
     found = checkpoints.load_newest(progress)
     saved = found[1] if found else {"step": 0, "curves": [], "phases": {}}
-    curve = [Row(**row) for row in saved["curves"][index]] if saved["curves"] else []
+    curve = (
+        [MetricsRow(**row) for row in saved["curves"][index]] if saved["curves"] else []
+    )
     phases = {
         name: round(seconds / len(saved["curves"]), 3)
         for name, seconds in saved["phases"].items()

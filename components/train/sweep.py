@@ -6,9 +6,7 @@ import functools
 import hashlib
 import json
 import logging
-import os
 import shutil
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +16,7 @@ from components.artifacts.manifest import Manifest
 from components.artifacts.outputs import PROGRESS
 from components.artifacts.trial import Trial
 from components.engines import cluster
+from components.engines.cores import available_cores
 from components.tokenize.reader import load_index
 from components.train import results, rows, storage
 from components.train.config import Config
@@ -31,9 +30,7 @@ from models.nmt.sizes import count_parameters, get_shape
 log = logging.getLogger(__name__)
 
 VERB = "train"
-_POLL_SECONDS = 0.2
-# By so much may the chief have ended, and its clock differ, before another worker.
-_CHIEF_SECONDS = 30.0
+_HEARTBEAT = ".chief"
 # What changes how training is watched and kept, and not what comes out.
 _WATCHING = ("checkpoint_seconds", "keep_checkpoints", "profile")
 
@@ -63,10 +60,17 @@ def run_sweep(
     )
     jobs = _jobs(config, costs, jobs)
     storage.check(output, config, costs, index=index, tasks=tasks, jobs=jobs)
-    sweep.train(costs, tasks=tasks, tokens=tokens, jobs=jobs)
+    heartbeat = output / _HEARTBEAT
     if not sweep.member.is_chief:
-        return _wait_for_chief(output)
-    return _seal_sweep(sweep, whole, trials)
+        sweep.train(costs, tasks=tasks, tokens=tokens, jobs=jobs)
+        written = output / manifest.FILE_NAME
+        cluster.wait_for_chief(written.is_file, heartbeat)
+        return manifest.load(output)
+    with cluster.heartbeat(heartbeat):
+        # That of another sweep: with it, the other workers would not wait for ours.
+        (output / manifest.FILE_NAME).unlink(missing_ok=True)
+        sweep.train(costs, tasks=tasks, tokens=tokens, jobs=jobs)
+        return _seal_sweep(sweep, whole, trials)
 
 
 def _seal_sweep(
@@ -148,7 +152,7 @@ class _Sweep:
             tables=self._lay_out_rows(tokens, tasks),
             output=self.output,
             progress=self.progress,
-            threads=max(1, len(os.sched_getaffinity(0)) // jobs),
+            threads=max(1, available_cores() // jobs),
         )
         if self.member.is_chief:
             self._begin(costs)
@@ -172,8 +176,10 @@ class _Sweep:
         folder = self.output / PROGRESS / f"rows-{name}"
         if self.member.is_chief:
             rows.build(tokens, tasks, folder)
-        while not rows.is_built(folder):
-            time.sleep(_POLL_SECONDS)
+        else:
+            cluster.wait_for_chief(
+                functools.partial(rows.is_built, folder), self.output / _HEARTBEAT
+            )
         return folder
 
     def _begin(self, groups: Iterable[Group]) -> None:
@@ -267,15 +273,6 @@ def _jobs(config: Config, costs: Mapping[Group, float], jobs: int) -> int:
         log.info("train: strategy %s takes all devices; one job", config.strategy)
         return 1
     return max(1, min(jobs, len(costs)))
-
-
-def _wait_for_chief(output: Path) -> Manifest:
-    """The sweep's manifest, which the chief of a cluster writes after the training."""
-    started = time.time()
-    path = output / manifest.FILE_NAME
-    while not path.is_file() or path.stat().st_mtime < started - _CHIEF_SECONDS:
-        time.sleep(_POLL_SECONDS)
-    return manifest.load(output)
 
 
 def _costliest_first(

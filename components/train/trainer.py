@@ -13,7 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from components.artifacts import checkpoints
-from components.artifacts.metrics_table import Row
+from components.artifacts.metrics_table import MetricsRow
 from components.engines import cluster
 from components.engines.preemption import Preempted
 from components.train import mixture, results, stopwatch
@@ -87,7 +87,7 @@ class GroupTrainer:
             np.zeros((len(seeds), len(data.tasks)), np.int64),
             np.zeros((len(seeds), len(data.tasks), 2), np.int64),
         )
-        self.curves: list[list[Row]] = [[] for _ in seeds]
+        self.curves: list[list[MetricsRow]] = [[] for _ in seeds]
         self.failures: dict[int, str] = {}
         self.stopwatch = Stopwatch()
         self._restore()
@@ -274,7 +274,9 @@ class GroupTrainer:
         self.seen = Seen(self.data.tasks, drawn, counts)
         self.step = self.saved_step = record["step"]
         self.stopwatch = Stopwatch(record["phases"])
-        self.curves = [[Row(**row) for row in curve] for curve in record["curves"]]
+        self.curves = [
+            [MetricsRow(**row) for row in curve] for curve in record["curves"]
+        ]
         self.failures = {int(i): text for i, text in record["failures"].items()}
         log.info("%s: resumed at step %d", self.group.id, self.step)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from components.artifacts.metrics_table import Row
+from components.artifacts.metrics_table import MetricsRow
 from components.artifacts.trial import Trial
 from components.train import results, telemetry
 from components.train.board import Board
@@ -37,7 +37,7 @@ class Watch:
             board.start(trial.id, self._told(trial), finals)
 
     def evaluated(
-        self, rows: Mapping[int, Sequence[Row]], training: np.ndarray
+        self, rows: Mapping[int, Sequence[MetricsRow]], training: np.ndarray
     ) -> None:
         """Shows one evaluation.
 

@@ -1,4 +1,4 @@
-"""Dropout whose masks are a function of a seed that the caller gives."""
+"""Dropout whose masks are a function of seeds that the caller gives."""
 
 from __future__ import annotations
 
@@ -17,22 +17,26 @@ def keep_all(x: Tensor) -> Tensor:
     return x
 
 
-def dropout(rate: float, seed: Tensor) -> Dropout:
-    """Dropout for one pass through a model.
+def dropout(rate: float, seeds: Tensor) -> Dropout:
+    """Dropout for one pass through a model or a stack of models.
 
     Args:
       rate: Share of the values that become 0; the others grow by ``1 / (1 - rate)``.
-      seed: int32 scalar, another one for every step and device. The masks are a
-        function of it and of how often the result has been called, so a run that
-        resumes draws what an uninterrupted one would have drawn.
+      seeds: int32 ``[*lead]``, one a model, others for every step and device. A
+        model's masks are a function of its own seed and of how often the result has
+        been called: they depend neither on the rest of the stack nor on a restart.
 
     Returns:
-      Tensor -> tensor; each call has a mask of its own.
+      ``[*lead, ...] -> [*lead, ...]``; each call has masks of its own.
     """
-    seeds = _Seeds(seed)
+    stacked = len(seeds.shape) > 0
+    generators = [_Seeds(seed) for seed in (ops.unstack(seeds) if stacked else [seeds])]
 
     def drop(x: Tensor) -> Tensor:
-        return keras.random.dropout(x, rate, seed=seeds)
+        shape = ops.shape(x)[len(seeds.shape) :]
+        noise = [keras.random.uniform(shape, seed=one) for one in generators]
+        kept = (ops.stack(noise) if stacked else noise[0]) >= rate
+        return ops.where(kept, x / (1.0 - rate), ops.zeros_like(x))
 
     return drop
 

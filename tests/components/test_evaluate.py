@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from components.artifacts.metrics_table import Row
+from components.artifacts.metrics_table import MetricsRow
 from components.engines.cross_entropy import sum_by_segment
 from components.evaluate.step import final_row, irreducible_losses
 
 
 def row(step, loss):
-    return Row(
+    return MetricsRow(
         trial="t",
         cohort="en-xx",
         size="2k",

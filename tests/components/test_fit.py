@@ -155,8 +155,9 @@ def test_four_columns_are_enough(tmp_path: Path) -> None:
 
 
 def test_parquet_is_read_as_csv_is(table: Path, tmp_path: Path) -> None:
-    pyarrow = pytest.importorskip("pyarrow")
-    parquet = pytest.importorskip("pyarrow.parquet")
+    import pyarrow
+    from pyarrow import parquet
+
     content = [
         row | {"p": float(row["p"]), "loss": float(row["loss"])} for row in rows()
     ]

@@ -191,7 +191,6 @@ def test_a_missing_identifier_is_said_before_any_work(monkeypatch):
 
 
 def test_sentences_in_another_language_are_rejected():
-    pytest.importorskip("py3langid")
     english = "The weather was fine and we went down to the river to swim."
     german = "Das Wetter war schön und wir gingen zum Fluss hinunter schwimmen."
     french = "Il faisait beau et nous sommes descendus nager dans la rivière."

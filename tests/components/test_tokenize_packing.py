@@ -144,7 +144,8 @@ COLUMNS = {
 
 
 def test_tensorflow_reads_what_we_write(tmp_path):
-    tf = pytest.importorskip("tensorflow")
+    import tensorflow as tf
+
     path = tmp_path / "rows.tfrecord"
     path.write_bytes(b"".join(records.frame(records.examples(COLUMNS))))
     rows = [row.numpy() for row in tf.data.TFRecordDataset(str(path))]
@@ -167,7 +168,8 @@ def test_tensorflow_reads_what_we_write(tmp_path):
 
 
 def test_we_read_what_tensorflow_writes(tmp_path):
-    tf = pytest.importorskip("tensorflow")
+    import tensorflow as tf
+
     message = tf.train.Example()
     message.features.feature["ids"].int64_list.value.extend([7, 300, 0, 99999])
     message.features.feature["nats"].float_list.value.extend([0.25, 8.0])

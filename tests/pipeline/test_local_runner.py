@@ -8,7 +8,7 @@ import logging
 import pytest
 
 from components.artifacts import manifest, metrics_table
-from components.artifacts.metrics_table import Row
+from components.artifacts.metrics_table import MetricsRow
 from models.errors import UserError
 from pipeline import local_runner, steps
 from pipeline.experiment import load
@@ -26,9 +26,9 @@ fit: {draws: 100}
 SIZES = {"2k": 2e3, "5k": 5e3, "9k": 1e4, "37k": 3.7e4, "74k": 7.5e4}
 
 
-def row(size: str, p: float, task: str, own: float) -> Row:
+def row(size: str, p: float, task: str, own: float) -> MetricsRow:
     n = int(SIZES[size])
-    return Row(
+    return MetricsRow(
         trial=f"en-xx_{size}_p{p}_s0", cohort="en-xx", size=size, seed=0, task=task,
         p=own, mixture=f"en-de={p},en-fr={round(1 - p, 3)}", test_set="in_domain", n=n,
         n_enc=n // 2, n_dec=n - n // 2, n_embedding=0, step=9, loss_kind="final",
@@ -52,7 +52,7 @@ def context(tmp_path):
     ]
 
     def make(folder):
-        metrics_table.write(folder / metrics_table.FILE_NAME, rows)
+        metrics_table.save(folder / metrics_table.FILE_NAME, rows)
         return {"rows": len(rows)}
 
     manifest.complete("evaluate", workdir / "evaluate", config={}, inputs={}, make=make)

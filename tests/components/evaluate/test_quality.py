@@ -27,7 +27,7 @@ FIRST, SECOND = (trial.id for trial in small_sweep.TRIALS)
 
 @pytest.fixture(scope="module")
 def finals(measured):
-    rows = metrics_table.read(measured / "metrics.csv")
+    rows = metrics_table.load(measured / "metrics.csv")
     return {
         (row.trial, row.task, row.test_set, row.origin): row
         for row in rows
@@ -90,7 +90,7 @@ def test_what_is_not_installed_is_said_and_the_rest_computed(measured, finals):
 
 
 def test_the_table_can_be_fitted_on_a_metric(measured):
-    rows = metrics_table.read(measured / "metrics.csv")
+    rows = metrics_table.load(measured / "metrics.csv")
     scores = [row.bleu for row in rows if row.bleu is not None]
     assert len(scores) == 3 * 4
     lines = fit_table.read(measured, "bleu")
@@ -112,7 +112,7 @@ def test_other_metrics_need_no_second_translation(sweep, measured, monkeypatch):
         output.with_name(f".{output.name}.translations"),
     )
     evaluated(sweep, output, Quality(metrics=("chrf",)))
-    rows = metrics_table.read(output / "metrics.csv")
+    rows = metrics_table.load(output / "metrics.csv")
     assert any(row.chrf and "nw:0" in row.chrf_signature for row in rows)
     assert all(row.bleu is None for row in rows)
     with pytest.raises(AssertionError, match="translated again"):
@@ -129,7 +129,7 @@ def test_a_curve_of_quality(sweep, measured):
     output = evaluated(sweep, measured.parent / "curve", asked)
     rows = [
         row
-        for row in metrics_table.read(output / "metrics.csv")
+        for row in metrics_table.load(output / "metrics.csv")
         if row.trial == SECOND and row.task == "en-de" and row.test_set == "in_domain"
     ]
     curve = sorted((row.step, row.chrf) for row in rows if row.loss_kind == "curve")

@@ -17,7 +17,8 @@ from tests.components.ingest.collect import batches, pairs, texts
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory) -> Path:
     """Two small builders, with features of both kinds."""
-    tfds = pytest.importorskip("tensorflow_datasets")
+    import tensorflow_datasets as tfds
+
     folder = tmp_path_factory.mktemp("datasets")
 
     class Small(tfds.core.GeneratorBasedBuilder):
@@ -138,14 +139,3 @@ def test_a_library_that_is_not_installed_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "tensorflow_datasets", None)
     with pytest.raises(UserError, match="pip install tensorflow tensorflow-datasets"):
         texts(tmp_path, "en-de", tfds="some_translate/de-en")
-
-
-def test_hugging_face_datasets_where_they_are_installed(tmp_path):
-    datasets = pytest.importorskip("datasets")
-    rows = [{"en": f"hello {i}", "de": f"hallo {i}"} for i in range(3)]
-    features = datasets.Features({"translation": datasets.Translation(["en", "de"])})
-    data = datasets.Dataset.from_dict({"translation": rows}, features=features)
-    datasets.DatasetDict({"train": data, "test": data}).save_to_disk(tmp_path / "x")
-    assert texts(tmp_path, "de-en", huggingface="x")[2] == ("hallo 2", "hello 2")
-    with pytest.raises(UserError, match="no split dev; it has train, test"):
-        texts(tmp_path, "de-en", huggingface="x", dataset=Dataset(split="dev"))

@@ -13,7 +13,7 @@ import numpy as np
 
 from components import fit, recommend
 from components.artifacts import manifest
-from components.artifacts.metrics_table import Row, write
+from components.artifacts.metrics_table import MetricsRow, save
 from components.artifacts.trial import Trial, format_mixture
 from components.fit.simulation import simulate_table
 
@@ -31,7 +31,7 @@ def pairs(weights: Sequence[float]) -> list[Weights]:
     return [{"en-de": p, "en-fr": round(1 - p, 6)} for p in weights]
 
 
-def trial_rows(trial: Trial, rng: np.random.Generator) -> list[Row]:
+def trial_rows(trial: Trial, rng: np.random.Generator) -> list[MetricsRow]:
     """Learning curve and final loss; the rare tasks have not converged."""
     mixture, n = dict(trial.mixture), SIZES[trial.size]
     rows = []
@@ -51,18 +51,18 @@ def trial_rows(trial: Trial, rng: np.random.Generator) -> list[Row]:
         }  # fmt: skip
         for step in ends:
             moved = loss + slow * ((step + 30.0) ** -1.05 - 1530.0**-1.05)
-            rows.append(Row(**common, step=step, loss=moved, loss_kind="curve"))
+            rows.append(MetricsRow(**common, step=step, loss=moved, loss_kind="curve"))
         if trial.id != FAILED:
-            rows.append(Row(**common, step=1500, loss=loss, loss_kind="final"))
+            rows.append(MetricsRow(**common, step=1500, loss=loss, loss_kind="final"))
         else:
-            rows.append(Row(**common, step=430, loss=None, loss_kind="final"))
+            rows.append(MetricsRow(**common, step=430, loss=None, loss_kind="final"))
     return rows
 
 
 def simulate(folder: Path, mixtures: Sequence[Weights], sizes: Sequence[str]) -> None:
     """The artifacts of ``train`` and ``evaluate``, as far as a report reads them."""
     rng = np.random.default_rng(5)
-    rows: list[Row] = []
+    rows: list[MetricsRow] = []
     for mixture in mixtures:
         for size in sizes:
             trial = Trial("en-xx", size, tuple(mixture.items()))
@@ -78,7 +78,7 @@ def simulate(folder: Path, mixtures: Sequence[Weights], sizes: Sequence[str]) ->
             (folder / "train" / trial.id / "record.json").write_text(text)
 
     def make(directory: Path) -> dict[str, int]:
-        write(directory / "metrics.csv", rows)
+        save(directory / "metrics.csv", rows)
         truth = {t: {"in_domain": {"nats_per_token": TRUTH[t][2]}} for t in mixtures[0]}
         (directory / "irreducible.json").write_text(json.dumps(truth))
         return {"rows": len(rows)}
@@ -113,7 +113,7 @@ def recommended(folder: Path) -> None:
 def recommended_on_chrf(folder: Path) -> None:
     """Fitted on chrF, which is 100 less 30 a nat with noise; 708M is held out."""
     rng, rows = np.random.default_rng(0), []
-    names = {field.name for field in dataclasses.fields(Row)}
+    names = {field.name for field in dataclasses.fields(MetricsRow)}
     for line in csv.DictReader(io.StringIO(simulate_table(2, noise=0.0))):
         if line["size"] not in ("19M", "64M", "127M", "191M", "708M"):
             continue
@@ -122,9 +122,9 @@ def recommended_on_chrf(folder: Path) -> None:
         cells |= {"seed": 0, "p": float(line["p"]), "n": n, "loss": loss, "step": 100}
         cells |= {"n_enc": n // 2, "n_dec": n - n // 2, "n_embedding": 64}
         chrf = 100 - CHRF_PER_NAT * loss + 0.1 * rng.standard_normal()
-        rows.append(Row(**cells, chrf=chrf, chrf_signature="simulated"))
+        rows.append(MetricsRow(**cells, chrf=chrf, chrf_signature="simulated"))
     (folder / "evaluate").mkdir(parents=True)
-    write(folder / "evaluate" / "metrics.csv", rows)
+    save(folder / "evaluate" / "metrics.csv", rows)
     held_out = fit.HeldOut(sizes=("708M",))
     config = fit.Config(metric="chrf", held_out=held_out, draws=20)
     fit.run(config, table=folder / "evaluate", output=folder / "fit")

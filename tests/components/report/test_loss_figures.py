@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from components.artifacts.metrics_table import read as read_rows
+from components.artifacts.metrics_table import load
 from components.report.config import Config
 from components.report.record import RunRecord, read
 from components.report.step import draw
@@ -21,7 +21,7 @@ def curves(record: RunRecord, name: str) -> list[np.ndarray]:
 
 
 def test_zero_shot_and_failed_losses_are_not_drawn(workdir: Path) -> None:
-    rows = read_rows(workdir / "evaluate" / "metrics.csv")
+    rows = load(workdir / "evaluate" / "metrics.csv")
     assert any(row.p == 0 and row.loss > 6 for row in rows)
     figures, _ = draw(read(workdir, Config()), Config())
     for name in ("loss_by_size", "joint_law", "learning_curves", "frontier"):

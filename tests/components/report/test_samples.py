@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from components.artifacts.metrics_table import Row
+from components.artifacts.metrics_table import MetricsRow
 from components.evaluate import hypotheses
 from components.report import samples
 
@@ -16,7 +16,7 @@ SIZES = {"5k": 5000, "9k": 9000, "15k": 15000}
 def rows(sizes, mixtures=(0.2, 0.4, 0.9)):
     for size in sizes:
         for p in mixtures:
-            row = Row(
+            row = MetricsRow(
                 trial=f"{size}-{p}", cohort="c", size=size, seed=0, task="en-de", p=p,
                 mixture=f"en-de={p},en-fr={1 - p:g}", test_set="news", n=SIZES[size],
                 n_enc=1, n_dec=1, n_embedding=1, step=9, loss=1.0, loss_kind="final",

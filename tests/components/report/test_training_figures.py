@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from components.artifacts.metrics_table import Row
+from components.artifacts.metrics_table import MetricsRow
 from components.report.config import Config
 from components.report.record import RunRecord, TrialEnd, read
 from components.report.training_figures import loss_at, movements
@@ -20,21 +20,21 @@ def _run_of(workdir: Path):
     """A run with these rows, and with these trials failed."""
     record = read(workdir, Config())
 
-    def make(rows: Sequence[Row], failed: Sequence[str] = ()) -> RunRecord:
+    def make(rows: Sequence[MetricsRow], failed: Sequence[str] = ()) -> RunRecord:
         trials = tuple(TrialEnd(name, True, "why") for name in failed)
         return dataclasses.replace(record, rows=tuple(rows), trials=trials)
 
     return make
 
 
-def row(step: int, loss: float | None, p: float = 0.3, **changed: object) -> Row:
+def row(step: int, loss: float | None, p: float = 0.3, **changed: object) -> MetricsRow:
     values = {
         "trial": "t", "cohort": "en-xx", "size": "2k", "seed": 0, "task": "en-de",
         "p": p, "mixture": f"en-de={p:g},en-fr={1 - p:g}", "test_set": "in_domain",
         "n": 2016, "n_enc": 900, "n_dec": 1116, "n_embedding": 4096, "step": step,
         "loss": loss, "loss_kind": "curve",
     }  # fmt: skip
-    return Row(**{**values, **changed})
+    return MetricsRow(**{**values, **changed})
 
 
 def test_movement_over_the_last_doubling_by_hand(run_of) -> None:

@@ -52,7 +52,7 @@ def test_the_table_carries_what_failed(tmp_path, caplog):
         output=tmp_path / "evaluate",
         **places,
     )
-    rows = metrics_table.read(tmp_path / "evaluate" / "metrics.csv")
+    rows = metrics_table.load(tmp_path / "evaluate" / "metrics.csv")
     finals = [row for row in rows if row.loss_kind == "final"]
     expected = {
         (trial.id, task, trial.weight(task)) for trial in trials for task in TASKS

@@ -40,7 +40,7 @@ def test_losses_are_exact_whatever_the_precision_of_training(tmp_path):
         output=tmp_path / "evaluate",
         **places,
     )
-    rows = metrics_table.read(tmp_path / "evaluate" / "metrics.csv")
+    rows = metrics_table.load(tmp_path / "evaluate" / "metrics.csv")
     finals = [row for row in rows if row.loss_kind == "final"]
     assert len(finals) == len(trials) * len(TASKS)
     assert all(1 < row.loss < 5 for row in finals)

@@ -1,7 +1,4 @@
-"""Weights are shares of examples although rows are packed, to 3 sigma, on text."""
-
-import gzip
-from pathlib import Path
+"""Weights are shares of examples although rows are packed, to 3 sigma."""
 
 import numpy as np
 import pytest
@@ -11,7 +8,6 @@ from components.tokenize.config import Config
 from components.train import mixture
 from components.train.rows import Rows
 
-SHARED = Path(__file__).resolve().parents[4] / "shared" / "data" / "tatoeba"
 LENGTH = 32
 CONFIG = Config(source_length=LENGTH, target_length=LENGTH)
 WEIGHTS = np.array([[0.05, 0.95], [0.3, 0.7], [0.5, 0.5], [0.9, 0.1]])
@@ -35,26 +31,6 @@ def made_up():
         [rng.integers(*bounds, 6000) for bounds in task]
         for task in (((2, 8), (3, 9)), ((8, 22), (10, 25)))
     ]
-
-
-def words_of_tatoeba():
-    if not SHARED.is_dir():
-        pytest.skip("no shared data")
-    tasks = []
-    for task, target in (("en-de", "de"), ("en-fr", "fr")):
-        texts = [first_lines(SHARED / task, side, 8000) for side in ("en", target)]
-        tasks.append([np.array([len(s.split()) + 1 for s in text]) for text in texts])
-    # Tasks as far apart as such text has them: the longer half of one.
-    source, target = tasks[1]
-    longer = np.flatnonzero(target >= np.median(target))
-    return [tasks[0], [source[longer], target[longer]]]
-
-
-def first_lines(folder, side, count):
-    (path,) = folder.glob(f"train.{side}.txt*")
-    opened = gzip.open if path.suffix == ".gz" else open
-    with opened(path, "rt", encoding="utf-8") as file:
-        return [line for line, _ in zip(file, range(count), strict=False)]
 
 
 def realised(rows, probabilities):
@@ -92,10 +68,14 @@ def deviations(rows, probabilities, counted):
     return np.abs(shares[:, 0] - p) / sigma
 
 
-@pytest.mark.parametrize("lengths", [made_up, words_of_tatoeba])
 @pytest.mark.parametrize("counted", [0, 1], ids=["examples", "target_tokens"])
-def test_realised_shares_are_the_weights(lengths, counted):
-    rows = Rows.join([packed(task) for task in lengths()])
+def test_realised_shares_are_the_weights(counted):
+    check_realised_shares(made_up(), counted)
+
+
+def check_realised_shares(lengths, counted):
+    """Shares of the rows drawn are the weights, of examples or of target tokens."""
+    rows = Rows.join([packed(task) for task in lengths])
     per_row = (rows.examples, rows.target_tokens)[counted]
     corrected = mixture.row_probabilities(WEIGHTS, per_row)
     assert deviations(rows, corrected, counted).max() < 3

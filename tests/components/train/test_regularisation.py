@@ -44,16 +44,16 @@ def batches(steps, seed):
 
 @pytest.fixture(scope="module")
 def interrupted():
-    """A program after 6 steps, its state then, and after 6 more its state again."""
+    """Losses of 6 steps and 6 more; the program, its state between and in the end."""
     whole = program()
-    whole.train(batches(6, 0))
+    first = whole.train(batches(6, 0))
     between = whole.state()
-    whole.train(batches(6, 1))
-    return whole, between, whole.state()
+    second = whole.train(batches(6, 1))
+    return (first, second), whole, between, whole.state()
 
 
 def test_resumed_it_draws_the_same_masks(interrupted):
-    _, between, expected = interrupted
+    _, _, between, expected = interrupted
     resumed = program()
     resumed.restore(between)
     resumed.train(batches(6, 1))
@@ -69,34 +69,44 @@ def test_the_step_asks_for_what_the_configuration_says(monkeypatch):
     losses = one.model.token_losses
 
     def watched(*fields, dropout, label_smoothing):
-        x = dropout(tf.ones((300, 200)))
+        x = dropout(tf.ones((2, 150, 200)))
         asked.append((tf.reduce_mean(tf.cast(x == 0, tf.float32)), label_smoothing))
         return losses(*fields, dropout=dropout, label_smoothing=label_smoothing)
 
     monkeypatch.setattr(one.model, "token_losses", watched)
     rows = [field[0] for field in batches(1, 0)]
-    one._gradients(rows, tf.ones(2), one._dropout(0))
+    one._gradients(rows, tf.ones(2), one._dropout(tf.constant([4, 5]), 0))
     ((share, smoothing),) = asked
     assert float(share) == pytest.approx(0.2, abs=0.01)
     assert smoothing == 0.1
     assert one.optimizer.momentum == 0.8
 
 
-def test_steps_and_parts_of_a_batch_have_masks_of_their_own():
+def test_trials_steps_and_parts_of_a_batch_have_masks_of_their_own():
     one = program()
     x = tf.ones((2, 50))
-    masks = [one._dropout(part)(x).numpy() for part in (0, 1)]
+    seeds = tf.constant([4, 5])
+    masks = [one._dropout(seeds, part)(x).numpy() for part in (0, 1)]
     one.optimizer.iterations.assign(1)
-    masks.append(one._dropout(0)(x).numpy())
+    masks.append(one._dropout(seeds, 0)(x).numpy())
     one.optimizer.iterations.assign(0)
-    for a, b in ((0, 1), (0, 2), (1, 2)):
-        assert (masks[a] != masks[b]).any()
-    np.testing.assert_array_equal(one._dropout(1)(x), masks[1])
+    drawn = {row.tobytes() for mask in masks for row in mask}
+    assert len(drawn) == 3 * 2
+    np.testing.assert_array_equal(one._dropout(seeds, 1)(x), masks[1])
+
+
+def test_a_trial_is_the_same_alone_and_beside_others(interrupted):
+    """Its masks, too: what a trial comes to is a function of itself."""
+    losses, _, _, _ = interrupted
+    alone = Program(CONFIG, get_shape(SIZE), VOCABULARY, [5])
+    for seed, stacked in enumerate(losses):
+        (own,) = alone.train([field[:, 1:] for field in batches(6, seed)])
+        assert own == pytest.approx(stacked[1], rel=1e-4)
 
 
 def test_test_losses_are_neither_smoothed_nor_dropped(interrupted):
     test_sets = sweep_data().test_sets
-    trained, _, state = interrupted
+    _, trained, _, state = interrupted
     plain = dataclasses.replace(CONFIG, dropout=0.0, label_smoothing=0.0, momentum=0.0)
     other = program(plain)
     weights = {k: v for k, v in state.items() if "model/" in k or "average" in k}

@@ -4,10 +4,10 @@ import dataclasses
 
 import pytest
 
-from components.artifacts.metrics_table import Row
+from components.artifacts.metrics_table import MetricsRow
 from components.train.results import best_losses, final_losses
 
-WHOLE = Row(
+WHOLE = MetricsRow(
     trial="t", cohort="en-xx", size="2k", seed=0, task="en-de", p=0.3,
     mixture="en-de=0.3,en-fr=0.7", test_set="in_domain", n=3, n_enc=1, n_dec=2,
     n_embedding=5, step=0, loss=0.0, loss_kind="curve",

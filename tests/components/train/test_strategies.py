@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from components.engines import cluster, strategy
+from components.engines import strategy
 from components.train.config import Config
 from models.errors import FieldError, UserError
 
@@ -141,45 +141,6 @@ def test_two_worker_processes_give_the_losses_of_one_device(arranged):
     for process in processes:
         (found,) = losses(process)
         assert found == pytest.approx(arranged["one"], rel=1e-5)
-
-
-def test_the_cluster_is_read_from_the_environment(monkeypatch):
-    described = {
-        "cluster": {"chief": ["a:1"], "worker": ["b:1", "c:1"]},
-        "task": {"type": "worker", "index": 0},
-    }
-    monkeypatch.setenv("TF_CONFIG", json.dumps(described))
-    found = cluster.member("multi_worker")
-    assert (found.name, found.workers, found.is_chief) == ("worker-1", 3, False)
-    described["task"]["type"] = "chief"
-    monkeypatch.setenv("TF_CONFIG", json.dumps(described))
-    assert cluster.member("multi_worker").is_chief
-    del described["cluster"]["chief"]
-    described["task"]["type"] = "worker"
-    monkeypatch.setenv("TF_CONFIG", json.dumps(described))
-    assert cluster.member("multi_worker").is_chief
-    assert cluster.member("default").workers == 1
-
-
-@pytest.mark.parametrize(
-    "text", ["", "{", "[]", '{"cluster": {"worker": ["a:1"]}}',
-             '{"cluster": {"worker": ["a:1"]}, "task": {"type": "worker", "index": 1}}']
-)  # fmt: skip
-def test_an_unusable_cluster_is_refused(monkeypatch, text):
-    monkeypatch.setenv("TF_CONFIG", text)
-    with pytest.raises(UserError, match="TF_CONFIG.*expected, for example"):
-        cluster.check("multi_worker")
-
-
-def test_a_tpu_that_is_not_there_is_refused(monkeypatch):
-    for name in cluster.TPU_VARIABLES:
-        monkeypatch.delenv(name, raising=False)
-    if cluster.has_tpu():
-        pytest.skip("there is one")
-    with pytest.raises(
-        UserError, match="train.strategy: tpu, and there is none.*TPU_NAME"
-    ):
-        cluster.check("tpu")
 
 
 def test_a_tpu_that_does_not_answer_is_said(monkeypatch):

@@ -98,7 +98,7 @@ def assert_same(output, other, trial):
     for name in expected:
         np.testing.assert_array_equal(found[name], expected[name])
     curves = [
-        metrics_table.read(folder / trial.id / CURVE) for folder in (output, other)
+        metrics_table.load(folder / trial.id / CURVE) for folder in (output, other)
     ]
     assert curves[0] == curves[1] and len(curves[0]) > 4
 
@@ -117,7 +117,7 @@ def test_a_whole_sweep(uninterrupted):
     }  # fmt: skip
     assert all(seconds > 0 for seconds in phases.values())
     assert record["seconds"] == pytest.approx(sum(phases.values()), abs=0.01)
-    curve = metrics_table.read(output / FIRST.id / CURVE)
+    curve = metrics_table.load(output / FIRST.id / CURVE)
     losses = {row.step: row.loss for row in curve if row.task == "en-de"}
     best = record["best"]["en-de/in_domain"]
     assert losses[best["step"]] == best["loss"] == min(losses.values())

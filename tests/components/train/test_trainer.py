@@ -66,7 +66,7 @@ def results(folder, members):
     found = []
     for trial in members.trials:
         arrays, _ = checkpoints.load(folder / trial.id / WEIGHTS)
-        found.append((arrays, metrics_table.read(folder / trial.id / CURVE)))
+        found.append((arrays, metrics_table.load(folder / trial.id / CURVE)))
     return found
 
 
@@ -213,7 +213,7 @@ def test_a_failing_trial_does_not_take_the_others_along(data, tmp_path):
     assert "nan in steps 25-30; the last good checkpoint is of step" in first["reason"]
     assert second["status"] == "done" and second["reason"] is None
     failed, done = (
-        metrics_table.read(tmp_path / trial.id / CURVE) for trial in members.trials
+        metrics_table.load(tmp_path / trial.id / CURVE) for trial in members.trials
     )
     assert max(row.step for row in failed) <= 25 < max(row.step for row in done)
     assert all(np.isfinite(row.loss) for row in failed + done)

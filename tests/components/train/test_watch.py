@@ -73,7 +73,7 @@ def trained(tmp_path_factory):
 def test_losses_are_those_of_the_curve(trained):
     folder, _ = trained
     for trial in MEMBERS.trials:
-        curve = metrics_table.read(folder / trial.id / CURVE)
+        curve = metrics_table.load(folder / trial.id / CURVE)
         for task in ("en-de", "en-fr"):
             expected = {row.step: row.loss for row in curve if row.task == task}
             shown = values(folder, trial, f"loss/{task}/in_domain")

@@ -1,4 +1,4 @@
-"""The rules on real text, clean and dirty, where the shared sets are present."""
+"""The rules on real text, clean and dirty."""
 
 from __future__ import annotations
 
@@ -12,13 +12,11 @@ from components.ingest.cleaning.pairs import Pairs
 from components.ingest.cleaning.repair import repair
 from components.ingest.cleaning.rules import Rules
 
-DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 TASKS = ("en-de", "en-fr", "en-zh")
-pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="no shared text")
 
 
-def lines(folder: str, name: str) -> list[str]:
-    (path,) = (DATA / folder).glob(name)
+def lines(folder: Path, name: str) -> list[str]:
+    (path,) = folder.glob(name)
     opened = gzip.open(path, "rb") if path.suffix == ".gz" else open(path, "rb")
     with opened as file:
         return repair(file.read().decode().split("\n")[:-1])
@@ -35,9 +33,9 @@ def rejected(task: str, sources: list[str], targets: list[str]) -> Counter[str]:
 
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("corpus", ["tatoeba", "techdocs"])
-def test_clean_text_stays_and_shuffled_text_goes(corpus, task):
+def test_clean_text_stays_and_shuffled_text_goes(data, corpus, task):
     source, target = task.split("-")
-    folder = f"{corpus}/{task}"
+    folder = data / corpus / task
     sources = lines(folder, f"dev.{source}.txt*")
     targets = lines(folder, f"dev.{target}.txt*")
     clean = rejected(task, sources, targets)
@@ -50,16 +48,16 @@ def test_clean_text_stays_and_shuffled_text_goes(corpus, task):
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_translations_that_are_copies_go(task):
+def test_translations_that_are_copies_go(data, task):
     source, target = task.split("-")
-    folder = f"dirty/po_copies/{task}"
+    folder = data / "dirty" / "po_copies" / task
     sources = lines(folder, f"*.{source}.txt*")
     found = rejected(task, sources, lines(folder, f"*.{target}.txt*"))
     assert found["copied"] > 0.4
     assert sum(found.values()) > (0.95 if target == "zh" else 0.55)
 
 
-def test_tokenised_text_goes():
-    folder = "dirty/opennmt_demo/en-de"
+def test_tokenised_text_goes(data):
+    folder = data / "dirty" / "opennmt_demo" / "en-de"
     found = rejected("en-de", lines(folder, "*.en.txt*"), lines(folder, "*.de.txt*"))
     assert found["tokenised"] > 0.6

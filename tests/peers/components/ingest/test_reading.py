@@ -1,7 +1,4 @@
-"""Real files of every format, against the counts that their description gives.
-
-They are not part of the project: without them these tests are skipped.
-"""
+"""Real files of every format, against the counts that their description gives."""
 
 from __future__ import annotations
 
@@ -16,33 +13,30 @@ from components.ingest.sources.inputs import list_inputs
 from components.ingest.sources.reading import read
 from tests.components.ingest.collect import batches
 
-DATA = Path(__file__).resolve().parents[4] / "shared" / "data"
 VIM = "dirty/encodings/vim"
 MOSES = "dirty/encodings/moses/vim"
 
-pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="the shared data is not here")
 
-
-def counted(task: str, **corpus) -> tuple[int, list]:
+def counted(data: Path, task: str, **corpus) -> tuple[int, list]:
     """How many pairs nothing is wrong with, and their sides."""
     config = Config(source="text", text={task: TextTask(**corpus)})
     found = []
-    for number, entry in enumerate(list_inputs(config, DATA, (task,))):
+    for number, entry in enumerate(list_inputs(config, data, (task,))):
         for batch in read(entry, number, config.synthetic):
             sides = zip(batch.sources, batch.targets, strict=True)
             found += [pair for i, pair in enumerate(sides) if i not in batch.faults]
     return len(found), found
 
 
-def test_tmx_and_tsv():
+def test_tmx_and_tsv(data):
     path = "raw_formats/tmx/tico19.all.en-fr.tmx.gz"
-    assert counted("en-fr", files=path)[0] == 3071
-    assert counted("fr-en", files=path)[0] == 3071
+    assert counted(data, "en-fr", files=path)[0] == 3071
+    assert counted(data, "fr-en", files=path)[0] == 3071
     table = {"files": "raw_formats/tsv/tatoeba.cmn.txt", "format": "tsv"}
-    count, pairs = counted("en-zh", **table, columns=Columns(1, 2))
+    count, pairs = counted(data, "en-zh", **table, columns=Columns(1, 2))
     assert (count, pairs[0]) == (6000, ("Hi.", "嗨。"))
     names = {"files": "dirty/mlqe_critical/ende_*.tsv", "columns": Columns(2, 3)}
-    assert counted("en-de", **names)[0] == 3000 + 1000
+    assert counted(data, "en-de", **names)[0] == 3000 + 1000
 
 
 @pytest.mark.parametrize(
@@ -52,8 +46,8 @@ def test_tmx_and_tsv():
         ("newstest2021.de-fr.xml", "de-fr", 1000, 61, 0),
     ],
 )
-def test_wmt_xml(tmp_path, name, task, segments, documents, references):
-    path = str(DATA / "raw_formats" / "wmt_xml" / name)
+def test_wmt_xml(data, tmp_path, name, task, segments, documents, references):
+    path = str(data / "raw_formats" / "wmt_xml" / name)
     found = batches(tmp_path, task, "news", files=path)
     details = [detail for batch in found for detail in batch.details]
     assert len(details) == segments
@@ -73,11 +67,11 @@ def test_wmt_xml(tmp_path, name, task, segments, documents, references):
     ],
 )
 def test_catalogues_and_lines_in_legacy_encodings(
-    task, name, encoding, plurals, single
+    data, task, name, encoding, plurals, single
 ):
     """The lines are the catalogue's entries without plural; both in one encoding,
     declared by the catalogue, by us, or detected."""
-    count, catalogue = counted(task, files=f"{VIM}/{name}.po")
+    count, catalogue = counted(data, task, files=f"{VIM}/{name}.po")
     assert count == single + plurals
     pair = task.replace("_", "-")
     target = pair[3:]
@@ -85,8 +79,8 @@ def test_catalogues_and_lines_in_legacy_encodings(
         "source": f"{MOSES}.{pair}.en.utf-8.txt",
         "target": f"{MOSES}.{pair}.{target}.{encoding}.txt",
     }
-    declared = counted(task, **files, encoding=Encodings(target=encoding))
-    detected = counted(task, **files, encoding="detect")
+    declared = counted(data, task, **files, encoding=Encodings(target=encoding))
+    detected = counted(data, task, **files, encoding="detect")
     assert declared == detected
     assert declared[0] == single
     in_catalogue = {" ".join(text.split()) for _, text in catalogue}
@@ -102,8 +96,8 @@ def test_catalogues_and_lines_in_legacy_encodings(
         ("newstest2018", "en-zh", (1500, 2481)),
     ],
 )
-def test_origins_of_news(tmp_path, name, task, both):
-    folder = DATA / "news" / task
+def test_origins_of_news(data, tmp_path, name, task, both):
+    folder = data / "news" / task
     found = batches(
         tmp_path,
         task,
