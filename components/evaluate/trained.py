@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from components.artifacts import checkpoints, manifest
-from components.tokenize.reader import load_index
-from components.tokenize.vocabulary import FILE_NAME as VOCABULARY
+from components.artifacts.token_index import VOCABULARY, TokenIndex
 from components.tokenize.vocabulary import Vocabulary
 from components.train.layout import WEIGHTS, load_record, weights_at
 from models.errors import UserError
@@ -115,16 +114,14 @@ def load_trained(
     record = load_record(folder)
     if record["status"] != "done":
         raise UserError(f"{folder}: this trial failed: {record['reason']}")
-    index = load_index(tokens)
+    index = TokenIndex.load(tokens)
     described = manifest.load(folder)
     mixture = dict(described.config["trial"]["mixture"])
     path = folder / (WEIGHTS if step is None else weights_at(step))
     model = load_model(path, tokens, into)
     vocabulary = Vocabulary.load(tokens)
-    tags = {task: found["tag"] for task, found in index["tasks"].items()}
-    return Trained(
-        folder.name, model, vocabulary, tags, mixture, index["source_length"]
-    )
+    tags = {task: found.tag for task, found in index.tasks.items()}
+    return Trained(folder.name, model, vocabulary, tags, mixture, index.source_length)
 
 
 def check_tokens(train: Path, trained_on: str, tokens: Path) -> None:

@@ -147,48 +147,56 @@ class DataTable:
 
 def data_table(record: RunRecord) -> DataTable:
     """Pairs read, rejected by rule and kept; tokens; passes over the data."""
-    counts, tokens = record.counts, record.tokens.get("tasks", {})
-    tasks = [task for task in record.tasks if task in {*counts, *tokens}]
+    tokens = record.tokens.tasks if record.tokens else {}
+    tasks = [task for task in record.tasks if task in {*record.counts, *tokens}]
     rows: list[tuple[str, list[str]]] = []
 
-    def add(label: str, values: Callable[[str], Any], shown=words.grouped) -> None:
-        rows.append((label, [shown(values(task)) for task in tasks]))
+    def add(label: str, value: Callable[[str], Any], shown=words.grouped) -> None:
+        rows.append((label, [shown(value(task)) for task in tasks]))
 
-    if tasks and counts:
-        of = {task: counts.get(task, {}) for task in tasks}
-        add("pairs read", lambda t: of[t].get("read"))
-        for rule in dict.fromkeys(r for t in tasks for r in of[t].get("rejected", {})):
+    counts = {task: record.counts.get(task, {}) for task in tasks}
+    if record.counts:
+        rejected = {task: counts[task].get("rejected", {}) for task in tasks}
+        tests = {task: counts[task].get("test", {}) for task in tasks}
+        add("pairs read", lambda t: counts[t].get("read"))
+        for rule in _names(rejected):
             label = f"rejected: {rule.replace('_', ' ')}"
-            add(label, lambda t, rule=rule: of[t].get("rejected", {}).get(rule, 0))
-        add("kept to train on", lambda t: of[t].get("train"))
-        for name in dict.fromkeys(n for t in tasks for n in of[t].get("test", {})):
+            add(label, lambda t, rule=rule: rejected[t].get(rule, 0))
+        add("kept to train on", lambda t: counts[t].get("train"))
+        for name in _names(tests):
+            add(f"test set {name}", lambda t, name=name: tests[t].get(name))
+    if record.tokens:
+        splits = {task: tokens[task].splits if task in tokens else {} for task in tasks}
+        for name in _names(splits):
+            held = {task: splits[task].get(name) for task in tasks}
             add(
-                f"test set {name}", lambda t, name=name: of[t].get("test", {}).get(name)
+                f"target tokens, {name}",
+                lambda t, of=held: of[t] and of[t].target_tokens,
             )
-    if tasks and tokens:
-        splits = {task: tokens.get(task, {}).get("splits", {}) for task in tasks}
-        for name in dict.fromkeys(n for task in tasks for n in splits[task]):
-            for key, label in (
-                ("target_tokens", "target tokens"),
-                ("dropped_too_long", "dropped as too long"),
-            ):
-                add(
-                    f"{label}, {name}",
-                    lambda t, name=name, key=key: splits[t].get(name, {}).get(key),
-                )
-        for key, label in (
-            ("unknown_rate", "unknown pieces"),
-            ("fill", "used positions"),
-        ):
             add(
-                f"{label}, train",
-                lambda t, key=key: splits[t].get("train", {}).get(key),
-                lambda share: "–" if share is None else f"{100 * share:.3g} %",
+                f"dropped as too long, {name}",
+                lambda t, of=held: of[t] and of[t].dropped_too_long,
             )
-        add("vocabulary (shared)", lambda t: record.tokens.get("vocabulary_size"))
+        train = {task: splits[task].get("train") for task in tasks}
+        add(
+            "unknown pieces, train",
+            lambda t: train[t] and train[t].unknown_rate,
+            _share,
+        )
+        add("used positions, train", lambda t: train[t] and train[t].fill, _share)
+        add("vocabulary (shared)", lambda t: record.tokens.vocabulary_size)
     if tasks and any(end.epochs for end in record.trials):
         add("passes over the data, by trial", lambda t: _epochs(record, t), str)
-    return DataTable(tasks, rows)
+    return DataTable(tasks, rows if tasks else [])
+
+
+def _names(by_task: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """The keys of every task, each once."""
+    return list(dict.fromkeys(name for held in by_task.values() for name in held))
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None else f"{100 * value:.3g} %"
 
 
 def _epochs(record: RunRecord, task: str) -> str:

@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from components.artifacts import manifest, metrics_table
+from components.artifacts import manifest, metrics_table, token_index
 from components.artifacts.manifest import Manifest
 from components.artifacts.metrics_table import MetricsRow
+from components.artifacts.token_index import TokenIndex
 from components.fit import held_out, law_file, points
 from components.fit.held_out import Compared
 from components.fit.points import Point
@@ -31,7 +32,7 @@ FILES = {
     "recommendation": "recommend/recommendation.json",
     "counts": "ingest/counts.json",
     "card": "ingest/card.json",
-    "tokens": "tokenize/index.json",
+    "tokens": f"tokenize/{token_index.FILE_NAME}",
 }
 METRIC_NAMES = {"bleu": "BLEU", "chrf": "chrF", "bleurt": "BLEURT", "comet": "COMET"}
 
@@ -102,8 +103,8 @@ class RunRecord:
       compared: Predictions for what was held out.
       recommendation: As ``recommend`` wrote it; None without one.
       irreducible: task -> test set -> true entropy record.
-      counts, tokens: Of ``ingest`` and ``tokenize``, as written; may be empty.
-      card: The data card of ``ingest``; may be empty.
+      counts, card: Counts and data card of ``ingest``, as written; may be empty.
+      tokens: What ``tokenize`` made; None without it.
       manifests: Verb -> manifest, of those that are there.
       trials: How every trial ended, in the order of the sweep.
       notes: What is missing and why, sentences.
@@ -122,7 +123,7 @@ class RunRecord:
     recommendation: Mapping[str, Any] | None
     irreducible: Mapping[str, Any]
     counts: Mapping[str, Any]
-    tokens: Mapping[str, Any]
+    tokens: TokenIndex | None
     card: Mapping[str, Any]
     manifests: Mapping[str, Manifest]
     trials: tuple[TrialEnd, ...]
@@ -222,7 +223,7 @@ def read(workdir: Path, config: Config) -> RunRecord:
         recommendation=_json(present.get("recommendation")) or None,
         irreducible=_json(present.get("irreducible")),
         counts=_json(present.get("counts")),
-        tokens=_json(present.get("tokens")),
+        tokens=TokenIndex.load(workdir / "tokenize") if "tokens" in present else None,
         card=_json(present.get("card")),
         manifests=manifests,
         trials=tuple(_trials(workdir / "train", manifests.get("train"), rows)),
