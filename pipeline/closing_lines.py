@@ -25,7 +25,7 @@ def compose(workdir: Path) -> str:
       Text that ends with a newline: one line a held-out measurement, the errors in
       percent, and where the report is.
     """
-    compared = held_out.read(workdir / "fit" / held_out.FILE_NAME)
+    compared = held_out.load(workdir / "fit" / held_out.FILE_NAME)
     lines: list[str] = []
     for kind, title in _TITLE.items():
         chosen = held_out.chosen(compared, kind)

@@ -72,6 +72,7 @@ def _add_predict(commands: argparse._SubParsersAction) -> None:
             f"--n-{side}", metavar="N", type=positive_number, default=None,
             help=f"parameters of the {side}oder, for bivariate laws",
         )  # fmt: skip
+    _add_by(predict)
     _add_level(predict)
     add_out(predict, "where to write the predictions (default: standard output)")
     predict.add_argument("--json", action="store_true", help="for a program to read")
@@ -146,6 +147,24 @@ def _add_size(parser: argparse.ArgumentParser, *, required: bool) -> None:
     )  # fmt: skip
 
 
+def _add_by(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--by", metavar="COLUMN=X,...", default="",
+        help="the group of runs, where the fit kept several apart: arch=B",
+    )  # fmt: skip
+
+
+def _group(arguments: argparse.Namespace) -> dict[str, str]:
+    """The columns and values of ``--by``; raises UserError for a part that is none."""
+    found = {}
+    for part in filter(None, arguments.by.split(",")):
+        column, relation, value = part.partition("=")
+        if not relation:
+            raise UserError(f"--by {part}: expected column=value, as arch=B")
+        found[column.strip()] = value.strip()
+    return found
+
+
 def _add_level(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--level", metavar="X", type=_level, default=0.95,
@@ -169,7 +188,7 @@ def _add_test_set(parser: argparse.ArgumentParser) -> None:
 
 
 def _handle_predict(arguments: argparse.Namespace) -> None:
-    from components.fit import prediction, shapes
+    from components.fit import prediction
 
     has_shape = arguments.n_enc is not None or arguments.n_dec is not None
     by_point = arguments.n is not None or (arguments.p is not None and not has_shape)
@@ -177,20 +196,18 @@ def _handle_predict(arguments: argparse.Namespace) -> None:
         raise UserError(
             "predict: expected either --n and --p, or --n-enc and --n-dec, or --table"
         )
-    level = arguments.level
+    level, by = arguments.level, _group(arguments)
     if arguments.table is not None:
-        table = prediction.predict_table(arguments.laws, arguments.table, level)
+        table = prediction.predict_table(arguments.laws, arguments.table, level, by)
         deliver(table, arguments.out)
         return
     mixture = parse_weights("--p", arguments.p or "")
     if has_shape:
-        shape = (_given(arguments, "n_enc"), _given(arguments, "n_dec"))
-        by_shape = shapes.predict_shapes(arguments.laws, *shape, mixture, level)
-        text = shapes.to_json(by_shape) if arguments.json else shapes.to_text(by_shape)
-        deliver(f"{text}\n", arguments.out)
-        return
-    _given(arguments, "p")
-    found = prediction.predict(arguments.laws, _given(arguments, "n"), mixture, level)
+        n, sides = None, (_given(arguments, "n_enc"), _given(arguments, "n_dec"))
+    else:
+        n, sides = _given(arguments, "n"), None
+        _given(arguments, "p")
+    found = prediction.predict(arguments.laws, n, mixture, level, sides=sides, by=by)
     if arguments.json:
         text = prediction.prediction_json(found)
     else:

@@ -21,7 +21,7 @@ from components.report.plotting import (
 )
 from components.report.record import RunRecord
 from components.report.words import with_error
-from models.laws import Law
+from models.laws import ApproximateLaw, IndividualLaw, JointLaw, Law
 
 _ROWS = {
     "alpha": "exponent α",
@@ -32,7 +32,7 @@ _ROWS = {
 
 def draw_coefficients(record: RunRecord, config: Config) -> Figure:
     """Fig. 4: only beta depends on the weighting."""
-    laws = {task: record.laws_of("individual", task) for task in record.tasks}
+    laws = {task: record.laws_of(IndividualLaw, task) for task in record.tasks}
     most = max(map(len, laws.values()), default=0)
     if most == 0:
         raise NotDrawn("There is no individual law.")
@@ -45,7 +45,7 @@ def draw_coefficients(record: RunRecord, config: Config) -> Figure:
         (stem, label), column = list(_ROWS.items())[k // columns], k % columns
         task = record.tasks[column]
         _coefficient_panel(
-            axes, laws[task], record.law("joint", task), stem, task_colour(column)
+            axes, laws[task], record.law(JointLaw, task), stem, task_colour(column)
         )
         if k < columns:
             axes.set_title(task)
@@ -120,7 +120,7 @@ def draw_irreducible_loss(record: RunRecord, config: Config) -> Figure:
     laws = [
         (k, law)
         for k, task in enumerate(record.tasks)
-        for kind in ("joint", "approximate")
+        for kind in (JointLaw, ApproximateLaw)
         if (law := record.law(kind, task)) is not None
     ]
     if not laws:
@@ -141,9 +141,9 @@ def _truth_row(
     axes: Axes, row: int, k: int, law: Law, truth: float | None, level: float
 ) -> None:
     value = law.parameters["irreducible_loss"]
-    low, high = law.coefficient_interval("irreducible_loss", level)
-    if math.isfinite(high - low):
-        axes.plot([low, high], [row] * 2, color=task_colour(k), alpha=0.5)
+    one = law.coefficients(level)["irreducible_loss"]
+    if math.isfinite(one.high - one.low):
+        axes.plot([one.low, one.high], [row] * 2, color=task_colour(k), alpha=0.5)
     axes.plot(value, row, **mark(task_colour(k), task_marker(k), 6.5))
     text = with_error(value, law.standard_errors["irreducible_loss"], 3)
     if truth is not None:

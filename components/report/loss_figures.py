@@ -23,20 +23,20 @@ from components.report.plotting import (
     weight_colour,
 )
 from components.report.record import RunRecord, size_names
-from models.laws import Law
+from models.laws import IndividualLaw, JointLaw, Law, Query
 
 
 def draw_loss_by_size(record: RunRecord, config: Config) -> Figure:
     """Fig. 2: every weighting with a law of its own."""
-    return _draw_laws(record, "individual")
+    return _draw_laws(record, IndividualLaw)
 
 
 def draw_joint_law(record: RunRecord, config: Config) -> Figure:
     """Fig. 5: one exponent and one irreducible loss for all weightings."""
-    return _draw_laws(record, "joint")
+    return _draw_laws(record, JointLaw)
 
 
-def _draw_laws(record: RunRecord, kind: str) -> Figure:
+def _draw_laws(record: RunRecord, kind: type[Law]) -> Figure:
     """Points and the laws' curves, one panel a task."""
 
     def draw(axes: Axes, points: Sequence[Point], laws: Sequence[Law]) -> None:
@@ -76,17 +76,17 @@ def draw_reducible_loss(record: RunRecord, config: Config) -> Figure:
             0.04, 0.05, note, transform=axes.transAxes, fontsize=8.5, linespacing=1.5
         )
 
-    return _draw_tasks(record, "joint", draw)
+    return _draw_tasks(record, JointLaw, draw)
 
 
 def _draw_tasks(
     record: RunRecord,
-    kind: str,
+    kind: type[Law],
     draw: Callable[[Axes, Sequence[Point], Sequence[Law]], None],
 ) -> Figure:
     laws = {task: record.laws_of(kind, task) for task in record.tasks}
     if not record.points or not any(laws.values()):
-        raise NotDrawn(f"There is no {kind} law.")
+        raise NotDrawn(f"There is no {kind.kind} law.")
     figure, every = panels(len(record.tasks))
     for axes, task in zip(every, record.tasks, strict=True):
         axes.set_title(task)
@@ -126,7 +126,9 @@ def _draw_curves(
                 colour = weight_colour(weighting.p)
                 end = curve(
                     axes,
-                    lambda n, law=law, at=weighting: shown(law, law.predict(n, at)),
+                    lambda n, law=law, at=weighting: shown(
+                        law, law.predict(Query(n, at))
+                    ),
                     (low, high),
                     (low, last),
                     colour,

@@ -30,7 +30,7 @@ from components.report.plotting import (
 from components.report.record import RunRecord, size_names
 from components.report.words import count_text
 from models.errors import UserError
-from models.laws import Law, frontier
+from models.laws import ApproximateLaw, JointLaw, Law, Query, frontier
 
 _POINTS = 99
 _RARER = 0.6  # curves go on to this share of the rarest fitted weight
@@ -39,7 +39,7 @@ _RARER = 0.6  # curves go on to this share of the rarest fitted weight
 def draw_effective_fraction(record: RunRecord, config: Config) -> Figure:
     """Fig. 6: the part of the model that each task gets."""
     laws = {
-        task: (record.law("approximate", task), record.law("joint", task))
+        task: (record.law(ApproximateLaw, task), record.law(JointLaw, task))
         for task in record.tasks
     }
     if len(record.tasks) < 2 or not any(law for both in laws.values() for law in both):
@@ -138,7 +138,7 @@ def _joint_fractions(
 
 def draw_frontier(record: RunRecord, config: Config) -> Figure:
     """Fig. 7: the predicted frontier at every size, and what was measured."""
-    laws = [record.law("approximate", task) for task in record.tasks]
+    laws = [record.law(ApproximateLaw, task) for task in record.tasks]
     if len(laws) < 2 or None in laws:
         raise NotDrawn("It needs two tasks, each with an approximate law.")
     several = len(laws) > 2
@@ -194,7 +194,7 @@ def _draw_predictions(
         if values is None or not one.mixture:
             continue
         predicted = [
-            float(laws[k].predict(one.n, one.weights)) for k in (first, second)
+            float(laws[k].predict(Query(one.n, one.weights))) for k in (first, second)
         ]
         colour = size_colour(one.n, sizes)
         axes.plot(*zip(values, predicted, strict=True), color=colour, linewidth=0.8)

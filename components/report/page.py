@@ -18,7 +18,8 @@ from components.report.config import Config
 from components.report.record import RunRecord
 from components.report.samples import TaskSamples
 from components.version import VERSION
-from models.laws import Law
+from models.laws import ApproximateLaw, IndividualLaw, Law
+from models.laws.backtest import SHARING
 
 TEMPLATE = "template.html"
 _FOLDER = Path(__file__).parent
@@ -94,7 +95,8 @@ def compose(
         remarks=summary.law_warnings(singles),
         held_out={k: held_out.chosen(record.compared, k) for k in held_out.KINDS},
         most_rows=held_out_figure.MOST_ROWS,
-        laws=[law for law in record.laws if law.kind in ("joint", "approximate")],
+        laws=[law for law in record.laws if not isinstance(law, IndividualLaw)],
+        sharing=SHARING,
         data=data_table(record),
         version=VERSION,
     )
@@ -131,7 +133,7 @@ def _estimate(law: Law, name: str) -> str:
 
 def _capacity(law: Law) -> str:
     """The capacity function of an approximate law with its coefficients."""
-    if law.kind != "approximate":
+    if not isinstance(law, ApproximateLaw):
         return "–"
     own = {name: v for name, v in law.parameters.items() if name not in _SHARED}
     return f"{law.form}: {', '.join(f'{name} {v:.3g}' for name, v in own.items())}"

@@ -6,7 +6,7 @@ import dataclasses
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from components.artifacts import manifest, metrics_table, token_index
 from components.artifacts.manifest import Manifest
@@ -19,8 +19,8 @@ from components.report.config import Config
 from components.report.words import count_text
 from models.errors import UserError
 from models.laws import Law
+from models.laws.backtest import Backtest
 from models.laws.law import CEILINGS
-from models.laws.sharing import Backtest, Trial
 
 VERBS = ("ingest", "select", "tokenize", "train", "evaluate", "fit", "recommend")
 FILES = {
@@ -34,6 +34,8 @@ FILES = {
     "card": "ingest/card.json",
     "tokens": f"tokenize/{token_index.FILE_NAME}",
 }
+_NOT_FITTED = law_file.LawFile(())
+Kind = TypeVar("Kind", bound=Law)
 METRIC_NAMES = {"bleu": "BLEU", "chrf": "chrF", "bleurt": "BLEURT", "comet": "COMET"}
 
 
@@ -129,18 +131,24 @@ class RunRecord:
     trials: tuple[TrialEnd, ...]
     notes: tuple[str, ...]
 
-    def laws_of(self, kind: str, task: str) -> list[Law]:
+    def laws_of(self, kind: type[Kind], task: str) -> list[Kind]:
         """The laws of this kind and task on the shown test set, by p."""
         found = [
             law
             for law in self.laws
-            if (law.kind, law.task, law.test_set) == (kind, task, self.test_set)
+            if isinstance(law, kind)
+            and (law.task, law.test_set) == (task, self.test_set)
         ]
         return sorted(found, key=lambda law: law.weightings[0].p)
 
-    def law(self, kind: str, task: str) -> Law | None:
+    def law(self, kind: type[Kind], task: str) -> Kind | None:
         """The first of them."""
         return next(iter(self.laws_of(kind, task)), None)
+
+    def first_laws(self, kind: type[Kind]) -> list[Kind]:
+        """The first of every task that has one."""
+        found = [self.law(kind, task) for task in self.tasks]
+        return [law for law in found if law is not None]
 
     def points_of(self, task: str) -> list[Point]:
         """The points of one task."""
@@ -200,10 +208,8 @@ def read(workdir: Path, config: Config) -> RunRecord:
         )
     rows = metrics_table.load(present["metrics"]) if "metrics" in present else []
     every = points.load(present["points"]) if "points" in present else []
-    laws, provenance = (), {}
-    if "laws" in present:
-        fitted = law_file.load(present["laws"])
-        laws, provenance = fitted.laws, fitted.provenance
+    fitted = law_file.load(present["laws"]) if "laws" in present else _NOT_FITTED
+    laws = fitted.laws
     fitted_on = [one.test_set for one in (*laws, *every)]
     names = dict.fromkeys(fitted_on or [row.test_set for row in rows])
     test_set = _test_set(config, list(names))
@@ -215,10 +221,10 @@ def read(workdir: Path, config: Config) -> RunRecord:
         rows=tuple(rows),
         points=tuple(p for p in every if p.test_set == test_set and p.p > 0),
         laws=laws,
-        backtests=_backtests(provenance),
-        fit_notes=tuple(provenance.get("notes", ())),
+        backtests=fitted.provenance.backtest,
+        fit_notes=fitted.provenance.notes,
         compared=tuple(
-            held_out.read(present["held_out"]) if "held_out" in present else ()
+            held_out.load(present["held_out"]) if "held_out" in present else ()
         ),
         recommendation=_json(present.get("recommendation")) or None,
         irreducible=_json(present.get("irreducible")),
@@ -251,17 +257,6 @@ def _notes(rows: Sequence[MetricsRow], laws: Sequence[Law]) -> tuple[str, ...]:
     if not rows:
         return ("There is no metrics table yet: run the step evaluate.",)
     return ("There are no laws yet: run the step fit.",)
-
-
-def _backtests(provenance: Mapping[str, Any]) -> dict[str, Backtest]:
-    return {
-        test_set: Backtest(
-            scheme=record["scheme"],
-            trials=tuple(Trial(**trial) for trial in record["trials"]),
-            chosen=record["chosen"],
-        )
-        for test_set, record in provenance.get("backtest", {}).items()
-    }
 
 
 def _tasks(

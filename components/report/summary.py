@@ -12,7 +12,7 @@ from components.report.config import Config
 from components.report.record import RunRecord
 from components.report.training_figures import movements
 from components.report.words import count_text, listed, many, percent, span, with_error
-from models.laws import Law
+from models.laws import ApproximateLaw, BivariateLaw, JointLaw, Law
 
 _NAMED = 6  # trials that a warning names
 _TOLD = 4  # tasks whose coefficients the first screen tells one by one
@@ -43,10 +43,10 @@ class Tile:
 
 def to_json(record: RunRecord, config: Config) -> dict[str, Any]:
     """The numbers of a run; null where there is none."""
-    r2: dict[str, dict[str, float | None]] = {"joint": {}, "approximate": {}}
-    for kind, by_task in r2.items():
-        for law in _laws(record, kind):
-            by_task[law.task] = law.statistics["r2"]
+    r2 = {
+        kind.kind: {law.task: law.statistics["r2"] for law in record.first_laws(kind)}
+        for kind in (JointLaw, ApproximateLaw)
+    }
     errors = {
         kind: held_out.summarise(held_out.chosen(record.compared, kind))
         for kind in held_out.KINDS
@@ -65,7 +65,7 @@ def to_json(record: RunRecord, config: Config) -> dict[str, Any]:
 def tiles(record: RunRecord) -> list[Tile]:
     """The numbers that matter."""
     found = []
-    joints = _laws(record, "joint")
+    joints = record.first_laws(JointLaw)
     if joints:
         worst = percent(min(law.statistics["r2"] or 0.0 for law in joints))
         found.append(Tile(worst, "of the variance", "joint law, worst task"))
@@ -124,11 +124,6 @@ def law_warnings(laws: Sequence[Law]) -> list[Sentence]:
     return [Sentence("", f"{', '.join(o)}: {text}") for text, o in owners.items()]
 
 
-def _laws(record: RunRecord, kind: str) -> list[Law]:
-    found = [record.law(kind, task) for task in record.tasks]
-    return [law for law in found if law is not None]
-
-
 def _trained(record: RunRecord) -> Sentence:
     measured = record.rows or record.points
     sizes = sorted({one.n for one in measured})
@@ -162,9 +157,9 @@ def _tasks(record: RunRecord) -> str:
 
 
 def _laws_say(record: RunRecord) -> Sentence:
-    laws = _laws(record, "joint")
+    laws = record.first_laws(JointLaw)
     if not laws:
-        if any(law.kind == "bivariate" for law in record.laws):
+        if any(isinstance(law, BivariateLaw) for law in record.laws):
             return Sentence(
                 "", "A bivariate law describes encoder and decoder (below)."
             )
@@ -269,14 +264,14 @@ def _back_tests(record: RunRecord) -> list[Sentence]:
             found.append(Sentence(lead, text))
         if one.rejects_equation_7:
             lead = "The back-test rejects the joint law"
-            text = f"on {test_set}: laws that share {one.chosen} predict the largest "
-            text += "size better. Rare tasks that have not converged look like this."
+            text = f"on {test_set}: the {one.chosen} law predicts the largest size "
+            text += "better. Rare tasks that have not converged look like this."
             found.append(Sentence(lead, text))
     return found
 
 
 def _extrapolated(record: RunRecord) -> list[Sentence]:
-    laws = _laws(record, "approximate")
+    laws = record.first_laws(ApproximateLaw)
     if not record.recommendation or not laws:
         return []
     n = record.recommendation["n"]

@@ -83,7 +83,6 @@ class Maker:
                     for task in self.tasks
                 },
                 test_sentences=_HELD_OUT,
-                leak="sentence",
                 beam_options=self.config.beam_options,
             )
             found[name] = self.folder / name

@@ -19,7 +19,7 @@ from components.fit.prediction import (
     prediction_text,
 )
 from models.errors import FieldError, UserError
-from models.laws import Law, find, find_all
+from models.laws import Law, Query, find, find_all
 
 SIZES = {"2k": 2016, "4k": 4120, "8k": 8352, "16k": 16448, "64k": 66304}
 WEIGHTS = (0.0, 0.1, 0.3, 0.4, 0.7, 0.9, 1.0)
@@ -96,12 +96,12 @@ def test_a_table_becomes_laws_coefficients_and_a_report(
 def test_laws_come_back_from_disk_as_they_were(table: Path, tmp_path: Path) -> None:
     fit.run(SMALL, table=table, output=tmp_path / "fit")
     first = laws_of(tmp_path / "fit")
-    law_file.save(tmp_path / "again.json", first, {})
+    law_file.save(tmp_path / "again.json", law_file.LawFile(first))
     for one, other in zip(first, laws_of(tmp_path / "again.json"), strict=True):
         p = one.weightings[0].mixture
         assert one.parameters == other.parameters
-        assert one.predict(1e6, p) == other.predict(1e6, p)
-        assert one.interval(1e6, p) == other.interval(1e6, p)
+        assert one.predict(Query(1e6, p)) == other.predict(Query(1e6, p))
+        assert one.interval(Query(1e6, p)) == other.interval(Query(1e6, p))
         np.testing.assert_array_equal(one.draws, other.draws)
         assert str(one) == str(other)
 

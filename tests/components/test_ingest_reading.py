@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from components.ingest.cleaning.repair import decode, repair
-from components.ingest.keys import comparable
+from components.ingest.duplicates.keys import comparable
 from components.ingest.sources import compression, lines
 from components.ingest.sources.compression import chunks
 from components.ingest.sources.encodings import open_text

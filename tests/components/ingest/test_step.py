@@ -9,15 +9,8 @@ import pytest
 
 from components import ingest
 from components.artifacts.text_shards import read_shard, split_shards, splits
-from components.ingest import spill
-from components.ingest.batch import Batch
-from components.ingest.block import Rejected
-from components.ingest.cleaning.clean import clean
 from components.ingest.config import SyntheticConfig, TextTask, TextTestSet
-from components.ingest.keys import comparable
-from components.ingest.sinks import Sinks
-from components.ingest.sources.inputs import SyntheticInput
-from components.ingest.stages import in_file_order
+from components.ingest.duplicates.keys import comparable
 from models.errors import FieldError, UserError
 from tests.components.parallel_text import (
     TASKS,
@@ -209,35 +202,3 @@ def test_options_out_of_range_are_field_errors(options, field):
 def test_a_test_set_may_not_take_the_name_of_a_split():
     with pytest.raises(FieldError, match="test_sets.train"):
         TextTask("a", "b", test_sets={"train": TextTestSet("c", "d")})
-
-
-def test_sinks_do_not_depend_on_the_order_in_which_parts_arrive(tmp_path):
-    inputs = [SyntheticInput("en-de", "news", 0), SyntheticInput("en-de", "news", 1)]
-    sinks = Sinks(str(tmp_path / "out"), inputs, 1)
-    writers = [spill.Writer(str(tmp_path)), spill.Writer(str(tmp_path))]
-    letters = [Rejected(1, 2, "empty", "", "x"), Rejected(0, 9, "copied", "y", "y")]
-    refs = [
-        writers[0].write(spill.pack_letters(letters)),
-        writers[1].write(spill.pack_letters([Rejected(0, 3, "empty", "z", "")])),
-        writers[0].write(spill.pack_letters([Rejected(0, 4, "copied", "é", "é")])),
-    ]
-    for writer in writers:
-        writer.close()
-    told = list(sinks.dead_letters("en-de/00000", [None, *refs]))
-    counts = dict(row for row in told if isinstance(row[1], int))
-    assert counts == {("en-de", "news", "empty"): 2, ("en-de", "news", "copied"): 2}
-    found = dead_letters(tmp_path / "out", "en-de")
-    assert [(x["file"], x["line"]) for x in found] == [
-        (inputs[file].name, line) for file, line in ((0, 3), (0, 4), (0, 9), (1, 2))
-    ]
-    samples = dict(row for row in told if isinstance(row[1], list))
-    drawn = samples["en-de", "news", "copied"]
-    assert sorted(source for _, source, _ in drawn) == ["y", "é"]
-
-    batches = [
-        Batch("en-de", "news", file, line, [f"{file} {line}"], ["x"])
-        for file, line in ((1, 1), (0, 7), (0, 2))
-    ]
-    blocks = [clean(batch, None, 0)[0] for batch in batches]
-    _, ordered = in_file_order("en-de/news", blocks)
-    assert ordered.sources == ["0 2", "0 7", "1 1"]

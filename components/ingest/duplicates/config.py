@@ -37,6 +37,6 @@ class Duplicates:
             raise FieldError("similarity", f"{self.similarity:g} must lie in [0.5, 1]")
 
     @property
-    def claimed(self) -> bool:
-        """Whether pairs have to be compared beyond their bucket."""
+    def compared(self) -> bool:
+        """Whether pairs are compared beyond those that are equal."""
         return self.same != "nothing" or self.similarity is not None

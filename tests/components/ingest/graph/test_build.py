@@ -15,10 +15,10 @@ import pytest
 from components import ingest
 from components.artifacts.manifest import load
 from components.ingest.config import TextTask
-from components.ingest.deduplication import Duplicates
+from components.ingest.duplicates.config import Duplicates
 from tests.components.parallel_text import TASKS, a_config, all_bytes, write
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[4]
 LINES = 12_000
 
 
@@ -58,22 +58,21 @@ def test_worker_processes_change_nothing_and_say_nothing(made, tmp_path, capfd):
     assert "INFO" not in capfd.readouterr().err
 
 
-def test_killed_in_the_middle_and_run_again_gives_the_same_bytes(made, tmp_path):
+@pytest.mark.parametrize("moment", ["*", "*/*.jsonl.gz*"])
+def test_killed_and_run_again_gives_the_same_bytes(made, tmp_path, moment):
     output = tmp_path / "ingest"
     code = (
         "from pathlib import Path\n"
         "from components import ingest\n"
-        "from tests.components.test_ingest_processes import TASKS, config\n"
+        "from tests.components.ingest.graph.test_build import TASKS, config\n"
         f"ingest.run(config(), base=Path({str(made)!r}), tasks=TASKS, "
         f"output=Path({str(output)!r}))\n"
     )
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     process = subprocess.Popen([sys.executable, "-c", code], env=environment)
-    scratch = tmp_path / ".ingest.tmp" / ".scratch"
+    unfinished = tmp_path / ".ingest.tmp"
     try:
-        while not (
-            scratch.is_dir() and any(p.stat().st_size for p in scratch.iterdir())
-        ):
+        while not any(unfinished.glob(moment)):
             assert process.poll() is None, "it ended before it could be killed"
             time.sleep(0.002)
         os.kill(process.pid, signal.SIGKILL)
@@ -81,7 +80,7 @@ def test_killed_in_the_middle_and_run_again_gives_the_same_bytes(made, tmp_path)
         process.kill()
         process.wait()
     assert not output.exists()
-    assert scratch.is_dir()
+    assert unfinished.is_dir()
     ingest.run(config(), base=made, tasks=TASKS, output=output)
     assert all_bytes(output) == all_bytes(made / "ingest")
     assert [path.name for path in tmp_path.iterdir()] == ["ingest"]

@@ -7,38 +7,40 @@ that Beam adds it up; samples are the pairs with the smallest digests.
 from __future__ import annotations
 
 import heapq
+import itertools
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 import numpy as np
+import pyarrow as pa
 
-from components.ingest import spill
+from components.ingest import pair_tables
 from components.ingest.cleaning.scripts import SCRIPTS, script_letters
-from components.ingest.keys import pair_keys
+from components.ingest.duplicates.keys import pair_keys
 from components.ingest.layout import LENGTH_ENDS
 
+Names = tuple[str, str, str]  # task, split, what
+Sample = list[tuple[int, str, str]]  # digest, source, target
 SAMPLES = 5
-_TOGETHER = 4096
+_ROWS_TOGETHER = 4096
+_SIDES = ("source", "target")
 
 
 def measure(
-    task: str, split: str, packed: spill.Packed, order: np.ndarray
-) -> Iterator[tuple[tuple[str, str, str], int]]:
+    task: str, split: str, pairs: pa.Table, order: np.ndarray
+) -> Iterator[tuple[Names, int]]:
     """Lengths in characters and letters by script, of both sides.
 
     Args:
       task: Task of the pairs.
       split: Their split.
-      packed: The pairs.
+      pairs: The pairs.
       order: int64 [n], those to look at.
     """
     counts: Counter[str] = Counter()
-    for start in range(0, len(order), _TOGETHER):
-        rows = list(packed.pairs(order[start : start + _TOGETHER]))
-        for side, texts in (
-            ("source", [source for _, source, _ in rows]),
-            ("target", [target for _, _, target in rows]),
-        ):
+    rows = pair_tables.rows(pairs, order, _SIDES)
+    while together := list(itertools.islice(rows, _ROWS_TOGETHER)):
+        for side, texts in zip(_SIDES, zip(*together, strict=True), strict=True):
             lengths = np.fromiter(map(len, texts), np.int64, len(texts))
             counts[f"{side}_characters:"] += int(lengths.sum())
             places = np.searchsorted(LENGTH_ENDS, lengths, side="right") - 1
@@ -51,16 +53,17 @@ def measure(
             yield (task, split, what), count
 
 
-def draw(
-    task: str, packed: spill.Packed, positions: Sequence[int], seed: int
-) -> list[tuple[int, str, str]]:
+def sample(task: str, pairs: pa.Table, order: np.ndarray, seed: int) -> Sample:
     """A sample of the pairs at these positions: those with the smallest digests."""
-    drawn: list[tuple[int, str, str]] = []
-    for start in range(0, len(positions), _TOGETHER):
-        index = np.array(positions[start : start + _TOGETHER])
-        rows = [(source, target) for _, source, target in packed.pairs(index)]
-        sources, targets = zip(*rows, strict=True)
+    drawn: Sample = []
+    rows = pair_tables.rows(pairs, order, _SIDES)
+    while together := list(itertools.islice(rows, _ROWS_TOGETHER)):
+        sources, targets = zip(*together, strict=True)
         keys = pair_keys(task, sources, targets, seed).tolist()
-        found = zip(keys, sources, targets, strict=True)
-        drawn = heapq.nsmallest(SAMPLES, [*drawn, *found])
+        drawn = smallest([drawn, zip(keys, sources, targets, strict=True)])
     return drawn
+
+
+def smallest(drawn: Iterable[Iterable[tuple[int, str, str]]]) -> Sample:
+    """The sample that several give together."""
+    return heapq.nsmallest(SAMPLES, itertools.chain.from_iterable(drawn))

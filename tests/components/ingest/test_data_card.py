@@ -10,9 +10,10 @@ import pytest
 
 from components import ingest
 from components.artifacts.text_shards import read_shard, split_shards
-from components.ingest import data_card, fates
+from components.ingest import data_card
 from components.ingest.cleaning.rules import Rules
 from components.ingest.data_card import quantile
+from components.ingest.graph import splits
 from components.ingest.layout import LENGTH_ENDS
 from components.report.data_card import draw_data_card
 from tests.components.parallel_text import (
@@ -113,7 +114,7 @@ def test_the_figure_draws_every_task_and_rule(made):
 
 def test_the_card_says_what_every_rule_rejects():
     names = {field.name for field in dataclasses.fields(Rules)}
-    names |= {*fates._NAMES} - {"", fates.TESTED}
+    names |= {*splits.REASONS} - {splits.TESTED}
     assert names <= set(data_card.MEANINGS)
 
 

@@ -15,9 +15,9 @@ from apache_beam.runners.portability.stager import Stager
 
 from components import ingest, select, tokenize
 from components.engines import beam_runner
-from components.ingest import graph as ingest_graph
 from components.ingest.config import SyntheticConfig
-from components.ingest.deduplication import Duplicates
+from components.ingest.duplicates.config import Duplicates
+from components.ingest.graph import build as ingest_graph
 from components.ingest.sources.inputs import about_pairs, list_inputs
 from components.select import graph as select_graph
 from components.select import sorting as select_sorting
@@ -27,7 +27,7 @@ from components.tokenize.shards import Job
 from models.errors import UserError
 from tests.components.parallel_text import TASKS, a_config, a_corpus
 
-SETUP_FILE = Path(__file__).resolve().parents[2] / "setup.py"
+SETUP_FILE = Path(__file__).resolve().parents[3] / "setup.py"
 RUNNERS = {
     "FlinkRunner": ("--flink_master=localhost:8081", "--environment_type=LOOPBACK"),
     "SparkRunner": ("--spark_version=3",),
@@ -58,7 +58,7 @@ def test_the_job_of_a_cluster_is_made_without_one(runner, verb, tmp_path):
         config = a_config(duplicates=Duplicates(same="either", similarity=0.8))
         inputs = list_inputs(config, tmp_path, TASKS)
         ingest_graph.build(pipeline, config, inputs, "gs://some-bucket/ingest", 8)
-        stages = {"Clean", "Connect", "Settle", "Write dead letters"}
+        stages = {"Clean", "Partition", "Losers", "Write dead letters"}
     elif verb == "select":
         config = select.Config(online=True)
         jobs = [select_sorting.Job("en-de", 0, 1, Path("train-a.jsonl.gz"))]

@@ -2,18 +2,22 @@
 
 The share of positions in which two signatures agree estimates the Jaccard
 similarity of the sets of character n-grams (Broder 1997). Signatures are cut into
-bands; sentences that agree in all of a band meet (locality-sensitive hashing,
-Indyk and Motwani 1998), and the whole signatures decide.
+bands; sentences that agree in all of a band are compared (locality-sensitive
+hashing, Indyk and Motwani 1998), and the whole signatures decide. Libraries hash one
+document a call; here a batch of sentences is a few operations of NumPy.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
 
+from components.ingest.duplicates.keys import comparable
+
 HASHES = 64
-WORDS = HASHES // 8
+SKETCH_WORDS = HASHES // 8
 _NGRAM = 5
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
@@ -29,7 +33,7 @@ def signatures(texts: Sequence[str], seed: int) -> np.ndarray:
     """MinHash signatures of the character 5-grams of texts.
 
     Args:
-      texts: Comparable texts (see `components.ingest.keys`), none of them empty.
+      texts: Comparable texts (see `duplicates.keys`), none of them empty.
       seed: Seed of the hash functions.
 
     Returns:
@@ -55,24 +59,23 @@ def signatures(texts: Sequence[str], seed: int) -> np.ndarray:
     return found
 
 
-def band_keys(found: np.ndarray, bands: int, kind: int) -> np.ndarray:
-    """One key for each band of each signature, uint64 [n, bands].
+def band_keys(found: np.ndarray, bands: int) -> np.ndarray:
+    """One key for each band of each signature, uint64 [bands, n].
 
     Args:
       found: uint32 [n, HASHES].
       bands: Bands, a divisor of `HASHES`.
-      kind: What may meet: other kinds have other keys.
     """
     rows = found.reshape(len(found), bands, -1).astype(np.uint64)
-    start = _mixed(np.arange(bands, dtype=np.uint64) + np.uint64(kind * 64))
+    start = _mixed(np.arange(bands, dtype=np.uint64))
     keys = np.broadcast_to(start, rows.shape[:2])
     for row in range(rows.shape[2]):
         keys = _mixed(keys ^ rows[:, :, row])
-    return keys
+    return keys.T
 
 
 def sketches(found: np.ndarray) -> np.ndarray:
-    """A byte of each hash: signatures as they are stored, uint64 [WORDS, n]."""
+    """A byte of each hash: signatures as they travel, uint64 [SKETCH_WORDS, n]."""
     low = np.ascontiguousarray(found.astype(np.uint8))
     return np.ascontiguousarray(low.view(np.uint64).T)
 
@@ -83,11 +86,53 @@ def similarities(sketch: np.ndarray, others: np.ndarray) -> np.ndarray:
     Bytes agree by chance once in 256 times, which is taken out.
 
     Args:
-      sketch: uint64 [WORDS].
-      others: uint64 [WORDS, n].
+      sketch: uint64 [SKETCH_WORDS].
+      others: uint64 [SKETCH_WORDS, n].
     """
     agree = np.ascontiguousarray((others ^ sketch[:, None]).T).view(np.uint8) == 0
     return (agree.reshape(others.shape[1], HASHES).mean(1) - 1 / 256) * 256 / 255
+
+
+@dataclasses.dataclass(frozen=True)
+class Index:
+    """An index of sentences that finds what is similar to one of them.
+
+    Attributes:
+      similarity: Least Jaccard similarity of character 5-grams.
+      keys: uint64 [bands, m], those of each band rising.
+      order: int64 [bands, m], the sentence of each key.
+      sketches: uint64 [`SKETCH_WORDS`, m].
+      seed: Of the hash functions.
+    """
+
+    similarity: float
+    keys: np.ndarray
+    order: np.ndarray
+    sketches: np.ndarray
+    seed: int
+
+    @classmethod
+    def of(cls, found: np.ndarray, similarity: float, seed: int) -> Index:
+        """Makes it from the signatures of the sentences, uint32 [m, HASHES]."""
+        keys = band_keys(found, bands_of(similarity))
+        order = np.argsort(keys, axis=1, kind="stable")
+        keys = np.take_along_axis(keys, order, axis=1)
+        return cls(similarity, keys, order, sketches(found), seed)
+
+    def similar(self, texts: Sequence[str]) -> np.ndarray:
+        """Which texts are similar to a sentence of the index, bool [n]."""
+        own = signatures(comparable(texts), self.seed)
+        own_sketches = sketches(own)
+        bands = band_keys(own, len(self.keys))
+        found = np.zeros(len(texts), bool)
+        for keys, order, wanted in zip(self.keys, self.order, bands, strict=True):
+            first = np.searchsorted(keys, wanted, side="left")
+            last = np.searchsorted(keys, wanted, side="right")
+            for i in np.flatnonzero((last > first) & ~found).tolist():
+                candidates = self.sketches[:, order[first[i] : last[i]]]
+                similarity = similarities(own_sketches[:, i], candidates)
+                found[i] = similarity.max() >= self.similarity
+        return found
 
 
 def _mixed(keys: np.ndarray) -> np.ndarray:
