@@ -25,6 +25,7 @@ EXTRAS = {
     "data": [
         "apache-beam>=2.77,<3",
         "charset-normalizer>=3.3",
+        "lxml>=5",
         "pyarrow>=16",
         "sentencepiece>=0.2.1",
         "zstandard>=0.22",
