@@ -74,7 +74,10 @@ setup(
         ),
         "configs",
     ],
-    package_data={"configs": ["*.yaml"]},
+    package_data={
+        "configs": ["*.yaml"],
+        "components.report": ["template.html", "style.css"],
+    },
     install_requires=CORE,
     extras_require=EXTRAS,
     entry_points={"console_scripts": ["polyscale=pipeline.cli:main"]},

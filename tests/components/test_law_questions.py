@@ -148,7 +148,10 @@ def test_a_damaged_law_file_is_refused_in_one_line(
             "predict SHAPES --n-enc 1e8 --n-dec 1e8 --p en-de=0.5",
             "those there are are of",
         ),
-        ("predict LAWS --n 1e9 --p en-de=0.3 --level 1", "--level: 1; expected between 0 and 1"),
+        (
+            "predict LAWS --n 1e9 --p en-de=0.3 --level 1",
+            "--level: 1; expected between 0 and 1",
+        ),
         ("recommend LAWS --n 1e9 --test-set wmt", "no law of test set wmt"),
     ],
 )

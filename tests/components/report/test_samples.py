@@ -43,18 +43,20 @@ def test_one_model_a_size_of_the_mixture_nearest_to_even(tmp_path):
     for row in table:
         if row.trial != "9k-0.4":  # the one that would be nearest has a gap
             write(tmp_path, row)
-    found = samples.chosen(tmp_path, table, "news:source")
-    assert [row.trial for row, _ in found] == ["5k-0.2", "9k-0.2", "15k-0.2"]
-    assert {row.origin for row, _ in found} == {"mixed"}
-    page = samples.section(tmp_path, table, "news")
-    assert page.count("<table>") == 5
-    assert page.index("5k-0.2") < page.index("9k-0.2") < page.index("15k-0.2")
-    assert "&lt;b&gt;" in page and "<b> " not in page and "&amp; 2" in page
-    assert "BLEU 15" in page
-    lengths = [len(s.source) for s in samples.samples([p for _, p in found])]
+    models = samples.choose(tmp_path, table, "news:source")
+    assert [row.trial for row, _ in models] == ["5k-0.2", "9k-0.2", "15k-0.2"]
+    assert {row.origin for row, _ in models} == {"mixed"}
+    (task,) = samples.read(tmp_path, table, "news")
+    assert (task.task, task.test_set) == ("en-de", "news")
+    assert [row.trial for row in task.models] == ["5k-0.2", "9k-0.2", "15k-0.2"]
+    lengths = [len(one.source) for one in task.samples]
     assert lengths == sorted(lengths) and len(set(lengths)) == 5
+    for one in task.samples:
+        trials = [text.partition(" & ")[0] for text in one.hypotheses]
+        assert trials == ["5k-0.2", "9k-0.2", "15k-0.2"]
+        assert one.reference == f"r{one.hypotheses[0].partition(' & ')[2]}"
 
 
 @pytest.mark.parametrize("table", [[], list(rows(["5k"]))])
-def test_without_translations_there_is_no_section(tmp_path, table):
-    assert samples.section(tmp_path, table, "news") == ""
+def test_without_translations_there_are_no_samples(tmp_path, table):
+    assert samples.read(tmp_path, table, "news") == []

@@ -1,4 +1,4 @@
-"""One look for every figure: colours, axes, and labels that do not collide.
+"""The drawing vocabulary of every figure: colours, marks, curves, axes and labels.
 
 Colour-blind safe: viridis for p and plasma for N (without their pale ends), the colours
 of Okabe and Ito for tasks, with a marker each so that they also differ in grey.
@@ -7,14 +7,17 @@ of Okabe and Ito for tasks, with a marker each so that they also differ in grey.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedFormatter, FixedLocator, MaxNLocator, NullLocator
+from scipy.optimize import isotonic_regression
 
 INK = "#20242c"
 MUTED = "#68707d"
@@ -23,6 +26,7 @@ ALERT = "#b3261e"
 WIDTH = 9.4  # inches, two panels side by side
 TASK_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 TASK_MARKERS = ("o", "s", "D", "^", "v", "P")
+DASHED = (0, (3, 2))
 RC = {
     "axes.axisbelow": True,
     "axes.edgecolor": "#9aa1ac",
@@ -56,23 +60,34 @@ RC = {
 }
 _STEPS = ((1, 2, 5), (1, 2, 3, 5, 7), (1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9))
 
+Colour = str | tuple[float, ...]
+End = tuple[float, float, str, Colour]
+"""(x, y, name, colour) of a curve's last point."""
+
+
+class NotDrawn(Exception):
+    """Why there is nothing to draw: one sentence for the reader of the page."""
+
 
 def panels(
-    count: int, height: float = 3.7, columns: int = 2, width: float = WIDTH, **share
+    count: int,
+    height: float = 3.7,
+    columns: int = 2,
+    width: float | None = None,
+    **share: Any,
 ) -> tuple[Figure, list[Axes]]:
-    """A figure with ``count`` panels, ``height`` inches a row.
+    """A figure with ``count`` panels.
 
     Args:
       count: Panels.
       height: Of a row, inches.
       columns: Panels in a row at most.
-      width: Of the figure, inches.
-      **share: ``sharex``, ``sharey`` of `Figure.subplots`.
+      width: Of the figure, inches; a single panel takes two thirds of the page.
+      **share: ``sharex``, ``sharey``, ``width_ratios`` of `Figure.subplots`.
     """
     columns = min(columns, count)
     rows = math.ceil(count / columns)
-    if count == 1:
-        width *= 0.66
+    width = width or (0.66 * WIDTH if count == 1 else WIDTH)
     figure = Figure(figsize=(width, rows * height), layout="constrained")
     figure.get_layout_engine().set(w_pad=0.08, h_pad=0.08, wspace=0.06, hspace=0.08)
     grid = figure.subplots(rows, columns, squeeze=False, **share)
@@ -82,29 +97,16 @@ def panels(
     return figure, flat[:count]
 
 
-def weight_colour(p: float) -> tuple[float, ...]:
+def weight_colour(p: float) -> Colour:
     """The colour of a weight in [0, 1]: dark for rare, bright for frequent."""
     return matplotlib.colormaps["viridis"](0.04 + 0.8 * p)
 
 
-def size_colour(n: float, sizes: Sequence[float]) -> tuple[float, ...]:
+def size_colour(n: float, sizes: Sequence[float]) -> Colour:
     """The colour of a size among ``sizes``, by its logarithm: dark is small."""
     low, high = math.log(min(sizes)), math.log(max(sizes))
     place = (math.log(n) - low) / (high - low) if high > low else 0.5
     return matplotlib.colormaps["plasma"](0.02 + 0.72 * place)
-
-
-def readable(colour: object) -> tuple[float, ...]:
-    """The colour for text: darkened until it stands out on white (WCAG 4.5:1)."""
-    rgb = np.array(to_rgb(colour))
-    while 1.05 / (_luminance(rgb) + 0.05) < 4.5:
-        rgb = 0.95 * rgb
-    return tuple(rgb.tolist())
-
-
-def _luminance(rgb: np.ndarray) -> float:
-    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
-    return float(linear @ (0.2126, 0.7152, 0.0722))
 
 
 def task_colour(k: int) -> str:
@@ -117,20 +119,80 @@ def task_marker(k: int) -> str:
     return TASK_MARKERS[k % len(TASK_MARKERS)]
 
 
-def count_text(n: float) -> str:
-    """A number of parameters or sentences, two or three digits: ``16.4k``, ``127M``."""
-    for unit, scale in (("B", 1e9), ("M", 1e6), ("k", 1e3)):
-        if n >= 0.9995 * scale:
-            return f"{n / scale:.3g}{unit}"
-    return f"{n:.3g}"
+def readable(colour: Colour) -> Colour:
+    """The colour for text: darkened until it stands out on white (WCAG 4.5:1)."""
+    rgb = np.array(to_rgb(colour))
+    while 1.05 / (_luminance(rgb) + 0.05) < 4.5:
+        rgb = 0.95 * rgb
+    return tuple(rgb.tolist())
 
 
-def size_axis(axes: Axes, sizes: Mapping[float, str]) -> None:
+def _luminance(rgb: np.ndarray) -> float:
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    return float(linear @ (0.2126, 0.7152, 0.0722))
+
+
+def mark(
+    colour: Colour, marker: str = "o", size: float = 5.5, hollow: bool = False
+) -> dict[str, Any]:
+    """How a measured value is drawn: hollow where no law was fitted to it."""
+    return {
+        "marker": marker,
+        "markersize": size,
+        "markerfacecolor": "white" if hollow else colour,
+        "markeredgecolor": colour if hollow else "white",
+        "markeredgewidth": 1.3 if hollow else 0.6,
+        "linestyle": "none",
+        "zorder": 4 if hollow else 3,
+    }
+
+
+def curve(
+    axes: Axes,
+    function: Callable[[np.ndarray], np.ndarray],
+    fitted: tuple[float, float],
+    shown: tuple[float, float],
+    colour: Colour,
+) -> float:
+    """A law along x > 0: solid where it was fitted, dashed beyond.
+
+    Args:
+      axes: The panel.
+      function: x -> y.
+      fitted, shown: Ends of the fitted range and of the whole curve.
+      colour: Of the line.
+
+    Returns:
+      y at the right end.
+    """
+    low, high = fitted
+    for ends, style in (
+        ((shown[0], low), DASHED),
+        ((high, shown[1]), DASHED),
+        ((low, high), "-"),
+    ):
+        if ends[1] > ends[0]:
+            x = np.geomspace(*ends, 80)
+            axes.plot(x, function(x), color=colour, linestyle=style, zorder=2)
+    last = max(high, shown[1])
+    return float(np.ravel(function(np.array([last])))[0])
+
+
+def legend_above(figure: Figure, entries: Mapping[str, Mapping[str, Any]]) -> None:
+    """A legend over all panels: name -> style of its line or mark."""
+    handles = [Line2D([], [], label=name, **style) for name, style in entries.items()]
+    rows = math.ceil(len(handles) / 9)
+    columns = math.ceil(len(handles) / max(rows, 1))
+    figure.legend(handles=handles, loc="outside upper right", ncols=columns)
+
+
+def size_axis(axes: Axes, sizes: Mapping[float, str], label: str = "") -> None:
     """A logarithmic axis of N whose ticks are the sizes that were trained.
 
     Args:
       axes: The panel.
       sizes: N -> name of the size.
+      label: Of the axis; non-embedding parameters when empty.
     """
     axes.set_xscale("log")
     longest = max(map(len, sizes.values()))
@@ -138,7 +200,7 @@ def size_axis(axes: Axes, sizes: Mapping[float, str]) -> None:
     axes.xaxis.set_major_locator(FixedLocator(kept))
     axes.xaxis.set_major_formatter(FixedFormatter([sizes[n] for n in kept]))
     axes.xaxis.set_minor_locator(NullLocator())
-    axes.set_xlabel("non-embedding parameters N")
+    axes.set_xlabel(label or "non-embedding parameters N")
 
 
 def _apart(values: Sequence[float], least: float) -> list[float]:
@@ -148,10 +210,8 @@ def _apart(values: Sequence[float], least: float) -> list[float]:
     span = math.log(values[-1] / values[0])
     kept = [values[0]]
     for value in values[1:-1]:
-        if (
-            math.log(value / kept[-1]) > least * span
-            and math.log(values[-1] / value) > least * span
-        ):
+        gaps = (math.log(value / kept[-1]), math.log(values[-1] / value))
+        if min(gaps) > least * span:
             kept.append(value)
     return [*kept, values[-1]]
 
@@ -180,83 +240,48 @@ def spread(values: Sequence[float], least: float) -> list[float]:
     >>> spread([0.0, 0.1, 1.0], 0.3)
     [-0.1, 0.2, 1.0]
     """
-    order = np.argsort(values)
-    groups: list[list[float]] = []  # [sum of (value - offset), members]
-    for k in order:
-        groups.append([float(values[k]), 1])
-        while len(groups) > 1 and _start(groups[-1], least) < _end(groups[-2], least):
-            total, members = groups.pop()
-            groups[-1][0] += total
-            groups[-1][1] += members
-    placed: list[float] = []
-    for group in groups:
-        first = _start(group, least) + least / 2
-        placed += [round(first + least * j, 6) for j in range(int(group[1]))]
-    found = [0.0] * len(order)
-    for place, k in zip(placed, order, strict=True):
-        found[k] = place
-    return found
+    if not len(values):
+        return []
+    order = np.argsort(values, kind="stable")
+    steps = least * np.arange(len(order))
+    placed = isotonic_regression(np.asarray(values)[order] - steps).x + steps
+    found = np.empty(len(order))
+    found[order] = placed.round(6)
+    return found.tolist()
 
 
-def _start(group: Sequence[float], least: float) -> float:
-    return group[0] / group[1] - least * group[1] / 2
-
-
-def _end(group: Sequence[float], least: float) -> float:
-    return group[0] / group[1] + least * group[1] / 2
-
-
-def _one_a_name(
-    ends: Sequence[tuple[float, float, str, object]],
-) -> list[tuple[float, float, str, object]]:
-    """Curves of one name (the same p in several mixtures) share a label."""
-    found: dict[str, list[tuple[float, float, str, object]]] = {}
-    for end in ends:
-        found.setdefault(end[2], []).append(end)
-    return [
-        (same[0][0], sum(y for _, y, _, _ in same) / len(same), text, same[0][3])
-        for text, same in found.items()
-    ]
-
-
-def label_ends(
-    axes: Axes,
-    ends: Sequence[tuple[float, float, str, object]],
-    least: float = 0.055,
-) -> None:
+def label_ends(axes: Axes, ends: Sequence[End], least: float = 0.055) -> None:
     """Writes each curve's name beside its right end, moved apart where they touch.
 
     Args:
       axes: With its final limits.
-      ends: (x, y, text, colour) of each curve's last point.
+      ends: The curves' last points; curves of one name share a label.
       least: Distance of two labels, as a share of the panel's height.
     """
-    ends = _one_a_name(ends)
-    if not ends:
-        return
+    named: dict[str, list[End]] = {}
+    for end in ends:
+        named.setdefault(end[2], []).append(end)
     axes.get_xlim(), axes.get_ylim()  # limits are only final once they are asked for
     inverse = axes.transAxes.inverted()
     points = [
-        inverse.transform(axes.transData.transform((x, y))) for x, y, _, _ in ends
+        inverse.transform(
+            axes.transData.transform((same[0][0], np.mean([y for _, y, *_ in same])))
+        )
+        for same in named.values()
     ]
     places = spread([float(y) for _, y in points], least)
-    for (x, y), place, (_, _, text, colour) in zip(points, places, ends, strict=True):
+    for (x, y), place, same in zip(points, places, named.values(), strict=True):
+        _, _, name, colour = same[0]
         axes.plot(
-            [x, 1.025],
-            [y, place],
-            transform=axes.transAxes,
-            color=colour,
-            linewidth=0.6,
-            alpha=0.6,
-            clip_on=False,
-            zorder=1,
-        )
+            [x, 1.025], [y, place], transform=axes.transAxes, color=colour,
+            linewidth=0.6, alpha=0.6, clip_on=False, zorder=1,
+        )  # fmt: skip
         axes.text(
-            1.035,
-            place,
-            text,
-            transform=axes.transAxes,
-            color=readable(colour),
-            fontsize=8,
-            va="center",
-        )
+            1.035, place, name, transform=axes.transAxes, color=readable(colour),
+            fontsize=8, va="center",
+        )  # fmt: skip
+
+
+def say(axes: Axes, text: str) -> None:
+    """A panel without data says why."""
+    axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", color=MUTED)
