@@ -8,42 +8,20 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from models.errors import UserError
+from models.laws.alternatives import (
+    Alternative,
+    usual_mixtures,
+    verdict,
+    warnings,
+)
 from models.laws.frontier import as_mixture, check_laws
 from models.laws.law import Law
 from models.laws.objectives import EDGE, Objective, Problem, repetition_caps, sign
 from models.laws.query import Query
 from models.laws.sigma import drawn_laws, half_width, moved_laws
 from models.laws.solver import Array
-from models.laws.verdict import verdict, warnings
 
-TEMPERATURE = 5.0
 _DRAWS = 40  # draws of the laws that the winner's curse is averaged over
-
-
-@dataclasses.dataclass(frozen=True)
-class Alternative:
-    """A usual way to choose weights, beside the recommended ones.
-
-    Attributes:
-      name: ``uniform``, ``proportional`` or ``temperature 5``.
-      weights, losses: Per task.
-      objective: Its value of the objective.
-      gain: How much better the recommendation's objective is, which is corrected for
-        having been chosen as the best; this one was not chosen, and needs none.
-      gain_interval: Interval of the gain; the correction is part of it.
-    """
-
-    name: str
-    weights: Mapping[str, float]
-    losses: Mapping[str, float]
-    objective: float
-    gain: float
-    gain_interval: tuple[float, float]
-
-    @property
-    def exceeds_uncertainty(self) -> bool:
-        """Whether the gain is distinguishable from none."""
-        return self.gain_interval[0] > 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -146,10 +124,7 @@ def recommend(
     intervals = {law.task: law.interval(query, level) for law in laws}
     believed = float(problem.values(best[None])[0])
     value = believed + spread.optimism
-    alternatives = tuple(
-        _alternative(problem, (believed, value), name, weights, float(half))
-        for (name, weights), half in zip(others.items(), spread.gains, strict=True)
-    )
+    alternatives = _compared(problem, (believed, value), others, spread.gains)
     feasible = problem.feasible(best)
     return Recommendation(
         n=float(n),
@@ -288,32 +263,6 @@ def _optimism(problem: Problem, best: Array, moves: Array) -> float:
     return max(lost, 0.0) * (2.0 if problem.objective == "weighted" else 1.0)
 
 
-def usual_mixtures(
-    tasks: Sequence[str], examples: Mapping[str, float] | None
-) -> dict[str, Array]:
-    """Uniform weights and, with data sizes, proportional and temperature ones.
-
-    Raises:
-      UserError: ``examples`` lacks a task or has a number that is not positive.
-    """
-    found = {"uniform": np.full(len(tasks), 1.0 / len(tasks))}
-    if examples is None:
-        return found
-    bad = [task for task in tasks if not examples.get(task, 0) > 0]
-    if bad:
-        raise UserError(
-            f"examples: {', '.join(bad)}: expected the number of training examples, "
-            "a positive number for every task"
-        )
-    share = np.array([float(examples[task]) for task in tasks])
-    share /= share.sum()
-    flat = share ** (1.0 / TEMPERATURE)
-    return found | {
-        "proportional": share,
-        f"temperature {TEMPERATURE:g}": flat / flat.sum(),
-    }
-
-
 def _preference(
     tasks: tuple[str, ...], preference: Mapping[str, float] | None
 ) -> Array:
@@ -341,22 +290,34 @@ def _preference(
     return wanted / wanted.sum()
 
 
-def _alternative(
+def _compared(
     problem: Problem,
     values: tuple[float, float],
-    name: str,
-    weights: Array,
-    half: float,
-) -> Alternative:
-    objective = float(problem.values(weights[None])[0])
+    others: Mapping[str, Array],
+    halves: Array,
+) -> tuple[Alternative, ...]:
+    """Other mixtures beside the recommended one.
+
+    Args:
+      problem: The choice.
+      values: Its objective as the laws say, and corrected.
+      others: Name -> mixture, [tasks].
+      halves: Half the interval of each gain.
+    """
     believed, corrected = values
-    gain = objective - corrected
-    query = Query(problem.n, as_mixture(problem.tasks, weights))
-    return Alternative(
-        name=name,
-        weights=_named(problem.tasks, weights),
-        losses={law.task: float(law.predict(query)) for law in problem.laws},
-        objective=problem.shown(objective),
-        gain=gain,
-        gain_interval=(gain - half, objective - believed + half),
-    )
+    found = []
+    for (name, weights), half in zip(others.items(), halves.tolist(), strict=True):
+        objective = float(problem.values(weights[None])[0])
+        gain = objective - corrected
+        query = Query(problem.n, as_mixture(problem.tasks, weights))
+        found.append(
+            Alternative(
+                name=name,
+                weights=_named(problem.tasks, weights),
+                losses={law.task: float(law.predict(query)) for law in problem.laws},
+                objective=problem.shown(objective),
+                gain=gain,
+                gain_interval=(gain - half, objective - believed + half),
+            )
+        )
+    return tuple(found)

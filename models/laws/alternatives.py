@@ -1,17 +1,70 @@
-"""The outcome of a recommendation in words."""
+"""Usual ways to choose weights, and how a recommendation compares with them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import dataclasses
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from models.errors import UserError
 from models.laws.choice import range_notes, weight_notes
 from models.laws.objectives import Problem, sign
 from models.laws.solver import Array
 
-if TYPE_CHECKING:
-    from models.laws.recommendation import Alternative
+TEMPERATURE = 5.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Alternative:
+    """A usual way to choose weights, beside the recommended ones.
+
+    Attributes:
+      name: ``uniform``, ``proportional`` or ``temperature 5``.
+      weights, losses: Per task.
+      objective: Its value of the objective.
+      gain: How much better the recommendation's objective is, which is corrected for
+        having been chosen as the best; this one was not chosen, and needs none.
+      gain_interval: Interval of the gain; the correction is part of it.
+    """
+
+    name: str
+    weights: Mapping[str, float]
+    losses: Mapping[str, float]
+    objective: float
+    gain: float
+    gain_interval: tuple[float, float]
+
+    @property
+    def exceeds_uncertainty(self) -> bool:
+        """Whether the gain is distinguishable from none."""
+        return self.gain_interval[0] > 0
+
+
+def usual_mixtures(
+    tasks: Sequence[str], examples: Mapping[str, float] | None
+) -> dict[str, Array]:
+    """Uniform weights and, with data sizes, proportional and temperature ones.
+
+    Raises:
+      UserError: ``examples`` lacks a task or has a number that is not positive.
+    """
+    found = {"uniform": np.full(len(tasks), 1.0 / len(tasks))}
+    if examples is None:
+        return found
+    bad = [task for task in tasks if not examples.get(task, 0) > 0]
+    if bad:
+        raise UserError(
+            f"examples: {', '.join(bad)}: expected the number of training examples, "
+            "a positive number for every task"
+        )
+    share = np.array([float(examples[task]) for task in tasks])
+    share /= share.sum()
+    flat = share ** (1.0 / TEMPERATURE)
+    return found | {
+        "proportional": share,
+        f"temperature {TEMPERATURE:g}": flat / flat.sum(),
+    }
 
 
 def verdict(
