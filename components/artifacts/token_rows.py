@@ -66,10 +66,10 @@ def pack(columns: Mapping[str, np.ndarray], vocabulary_size: int) -> np.ndarray:
     others = [
         (name, values.dtype, values.shape[1:])
         for name, values in columns.items()
-        if name not in known.names
+        if name not in (known.names or ())
     ]
     rows = np.empty(len(tokens), np.dtype([*known.descr, *others]))
-    for name in rows.dtype.names:
+    for name in rows.dtype.names or ():
         rows[name] = columns[name]
     return rows
 
@@ -107,15 +107,15 @@ class TokenRows:
         """Rows by their numbers, int ``[n]`` -> records ``[n]``, a copy."""
         # As bytes: NumPy copies a matrix faster than records.
         size = self.kind.itemsize
-        found = np.empty((len(numbers), size), np.uint8)
+        rows = np.empty((len(numbers), size), np.uint8)
         places = np.searchsorted(self._ends, numbers, side="right")
         for place in np.unique(places).tolist():
             chosen = np.flatnonzero(places == place)
             shard = self.shards[place]
             content = shard.view(np.uint8).reshape(len(shard), size)
             first = self._ends[place] - len(shard)
-            found[chosen] = content.take(numbers[chosen] - first, axis=0)
-        return found.view(self.kind)[:, 0]
+            rows[chosen] = content.take(numbers[chosen] - first, axis=0)
+        return rows.view(self.kind)[:, 0]
 
 
 def load_rows(directory: Path, task: str, split: str) -> TokenRows:
@@ -167,7 +167,7 @@ def _map(path: Path, expected: np.dtype[np.void]) -> np.ndarray:
         raise UserError(
             f"{path}: damaged ({error}); make it again with --force tokenize"
         ) from None
-    if shard.dtype.descr[: len(expected)] != expected.descr:
+    if shard.dtype.descr[: len(expected.descr)] != expected.descr:
         raise UserError(
             f"{path}: not rows of the lengths and vocabulary in {FILE_NAME}; make it "
             "again with --force tokenize"

@@ -9,18 +9,104 @@ does not matter, as the likelihood is concave.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+import itertools
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from components.select.words import Ragged, Words
-
+# Scripts that are written without spaces give one word a character: Thai to Khmer,
+# kana, ideographs (of the supplementary planes too).
+_UNSPACED = (
+    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff"
+    r"\U00020000-\U0003ffff]"
+)
+_WORD = re.compile(rf"({_UNSPACED}+)|\d+|(?:(?!{_UNSPACED})[^\W\d_])+")
+_STEM = 6  # letters of a word that count: inflections of one word are one word
+_LONGEST_SENTENCE = 60  # words of a sentence that count: cells grow with the product
+_RARE = 2  # a word of one sentence tells nothing of another
 _MOST_WORDS = 40_000
 # Pairs of positions that one table is made of: 40 bytes each while it is made.
 _MOST_CELLS = 8_000_000
 _CELLS_TOGETHER = 1 << 20
 _LEAST_PROBABILITY = 1e-3  # smaller ones say nothing and are most of the table
 _UNRELATED = 0.1  # share of the words of a translation that come from nowhere
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a sentence, without case and endings.
+
+    Example:
+      >>> words_of("Die kleineren Häuser, 12!")
+      ['die', 'kleine', 'häuser', '12']
+      >>> words_of("一12个ab")
+      ['一', '12', '个', 'ab']
+    """
+    words: list[str] = []
+    for match in _WORD.finditer(text.casefold()):
+        word = match[0]
+        if match[1] is None or len(word) == 1:
+            words.append(word[:_STEM])
+        else:
+            words += list(word)
+    return words[:_LONGEST_SENTENCE]
+
+
+class Ragged(NamedTuple):
+    """Numbers of the known words of ``n`` sentences.
+
+    Attributes:
+      ids: int32 [sum of lengths], sentence after sentence.
+      lengths: int64 [n].
+    """
+
+    ids: np.ndarray
+    lengths: np.ndarray
+
+    @property
+    def starts(self) -> np.ndarray:
+        """Where each sentence begins in ``ids``, int64 [n]."""
+        return np.cumsum(self.lengths) - self.lengths
+
+    def total(self, values: np.ndarray) -> np.ndarray:
+        """Sums of one value a word over each sentence, float64 [n]."""
+        rows = np.repeat(np.arange(len(self.lengths)), self.lengths)
+        return np.bincount(rows, values, minlength=len(self.lengths))
+
+
+class Words:
+    """The words of one language that are known.
+
+    Args:
+      sentences: Sentences as words.
+      most: Words at most: the most frequent ones.
+
+    Attributes:
+      numbers: Word -> its number, from 1; 0 is the empty word.
+      shares: float64 [1 + words], share of each among the known; 0 for number 0.
+    """
+
+    def __init__(self, sentences: Iterable[Sequence[str]], most: int):
+        counts = Counter(itertools.chain.from_iterable(sentences))
+        known = [(-n, word) for word, n in counts.items() if n >= _RARE]
+        known = sorted(known)[:most]
+        self.numbers = {word: i for i, (_, word) in enumerate(known, start=1)}
+        counted = np.array([0, *(-n for n, _ in known)], np.float64)
+        self.shares = counted / max(1.0, counted.sum())
+
+    def __len__(self) -> int:
+        """Known words, the empty one included."""
+        return len(self.shares)
+
+    def encode(self, sentences: Sequence[Sequence[str]]) -> Ragged:
+        """Numbers of the words of sentences; unknown words leave no trace."""
+        number = self.numbers.get
+        ids = [[i for i in map(number, words) if i] for words in sentences]
+        lengths = np.fromiter(map(len, ids), np.int64, len(ids))
+        flat = np.fromiter(itertools.chain.from_iterable(ids), np.int32, lengths.sum())
+        return Ragged(flat, lengths)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -114,17 +200,17 @@ def train(
     for _ in range(iterations):
         counts = np.zeros(len(keys))
         for first, last in bounds:
-            own = repeats[first:last]
+            block = repeats[first:last]
             start = int(repeats[:first].sum())
-            cells = slots[start : start + int(own.sum())]
+            cells = slots[start : start + int(block.sum())]
             parts = probabilities[cells]
-            sums = np.add.reduceat(parts, np.cumsum(own) - own)
-            parts /= np.repeat(sums, own)
+            sums = np.add.reduceat(parts, np.cumsum(block) - block)
+            parts /= np.repeat(sums, block)
             counts += np.bincount(cells, parts, minlength=len(keys))
         totals = np.bincount(givens, counts, minlength=sizes[0])
         probabilities = counts / totals[givens]
-    told = probabilities >= _LEAST_PROBABILITY
-    return Table(keys[told], probabilities[told].astype(np.float32), sizes[1])
+    likely = probabilities >= _LEAST_PROBABILITY
+    return Table(keys[likely], probabilities[likely].astype(np.float32), sizes[1])
 
 
 def explained(
@@ -142,17 +228,17 @@ def explained(
     """
     before, repeats = _cells(given, produced)
     parts = table.look_up(before, np.repeat(produced.ids, repeats))
-    own = shares[produced.ids]
+    expected = shares[produced.ids]
     sums = np.zeros(0)
     if len(repeats):
         sums = np.add.reduceat(parts, np.cumsum(repeats) - repeats, dtype=np.float64)
-    likelihoods = (1 - _UNRELATED) * sums / repeats + _UNRELATED * own
-    gains = np.log(likelihoods / own)
-    information = -np.log(own)
-    told = np.maximum(produced.lengths, 1)
+    likelihoods = (1 - _UNRELATED) * sums / repeats + _UNRELATED * expected
+    gains = np.log(likelihoods / expected)
+    information = -np.log(expected)
+    known = np.maximum(produced.lengths, 1)
     whole = np.maximum(produced.total(information), 1e-9)
     lost = produced.total(np.where(gains <= 0, information, 0))
-    return np.stack([produced.total(gains) / told, lost / whole], axis=1)
+    return np.stack([produced.total(gains) / known, lost / whole], axis=1)
 
 
 def _cells(given: Ragged, produced: Ragged) -> tuple[np.ndarray, np.ndarray]:
@@ -174,8 +260,8 @@ def _cells(given: Ragged, produced: Ragged) -> tuple[np.ndarray, np.ndarray]:
 def _bounds(repeats: np.ndarray) -> list[tuple[int, int]]:
     """Ranges of produced words with about a million cells each."""
     blocks = np.cumsum(repeats) // _CELLS_TOGETHER
-    edges = np.flatnonzero(np.diff(blocks)) + 1
-    edges = [0, *edges.tolist(), len(repeats)]
+    changes = np.flatnonzero(np.diff(blocks)) + 1
+    edges = [0, *changes.tolist(), len(repeats)]
     return [(a, b) for a, b in zip(edges[:-1], edges[1:], strict=True) if b > a]
 
 
