@@ -55,7 +55,7 @@ def train(monkeypatch, *scripts, strategy="default"):
     script = Script(*scripts)
     monkeypatch.setattr(worker_pool, "_start", script)
     config = dataclasses.replace(CONFIG, strategy=strategy)
-    places = [None] * 4
+    places = [None] * 3
     assignment = Assignment(config, ("en-de", "en-fr"), *places, threads=1)
     done, crashed, steps = [], [], []
     events = worker_pool.Events(
