@@ -63,10 +63,13 @@ class _InFolder(_OfExperiment):
 
     def context(self) -> Context:
         """The experiment in its folder."""
+        from components.artifacts.outputs import check_local
         from pipeline import experiment
         from pipeline.cross_checks import check_files
         from pipeline.steps import Context
 
+        if self.workdir is not None:
+            check_local(self.workdir)
         path = experiment.find(Path(self.experiment))
         loaded = experiment.load(path, self.set)
         root = path.resolve().parent

@@ -201,6 +201,23 @@ def test_text_paths_are_relative_to_the_file(tmp_path):
     check_files(loaded, tmp_path)
 
 
+def test_paths_on_the_command_line_start_where_one_stands(tmp_path, monkeypatch):
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    for name in ("text.en", "text.de"):
+        (here / name).write_text("x\n", encoding="utf-8")
+    loaded = load(
+        tmp_path, TINY, "ingest.source=text", "tokenize.model=text.en",
+        "ingest.text={en-de: {source: text.en, target: text.de}, en-fr: {files: a.b}}",
+        f"ingest.text.en-fr.test_sets.news.files={here}/*.en",
+    )  # fmt: skip
+    text = loaded.ingest.text
+    assert (text["en-de"].source, text["en-fr"].files) == ("here/text.en", "a.b")
+    assert text["en-fr"].test_sets["news"].files == "here/*.en"
+    assert loaded.tokenize.model == "here/text.en"
+
+
 def test_better_text_to_select_by_is_looked_for_before_any_work(tmp_path):
     text = TINY + (
         "select:\n  contrastive:\n    trusted:\n"
