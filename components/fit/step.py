@@ -62,7 +62,8 @@ def fit_table(config: Config, *, table: Path, output: Path) -> Manifest:
 
 
 def _make(config: Config, source: Path, folder: Path) -> Mapping[str, Any]:
-    lines = table.read(source, config.metric)
+    read: list[str] = []
+    lines = table.read(source, config.metric, config.columns, read)
     extrapolated, corrected = convergence.extrapolate(lines, config)
     runs = sort_rows([*lines, *extrapolated], config, str(source))
     options = _options(runs, config)
@@ -71,6 +72,7 @@ def _make(config: Config, source: Path, folder: Path) -> Mapping[str, Any]:
     shared = _fit_shared(runs, backtests, options)
     qualities, without = quality.fit_qualities(_not_held_out(lines, config))
     notes = [
+        *read,
         *corrected,
         *convergence.unconverged(lines),
         *left_out,

@@ -17,21 +17,14 @@ import dataclasses
 import functools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from components.artifacts import checkpoints
 from components.artifacts.test_sets import LONGEST, LongPair, TestSet
 from components.engines.tensorflow_start import start_tensorflow
-from components.select.layout import (
-    BOTH,
-    CORRUPTED,
-    IN_DOMAIN,
-    MODELS,
-    NOISY,
-    TRUSTED,
-)
+from components.select.config import BOTH, CORRUPTED, IN_DOMAIN, MODELS, NOISY, TRUSTED
 from components.tokenize import packing
 from components.tokenize.config import Config as Rows
 from components.tokenize.packing import Sentences
@@ -39,11 +32,11 @@ from components.tokenize.vocabulary import Vocabulary
 from models.nmt.sizes import get_shape
 
 if TYPE_CHECKING:
-    from components.engines.cross_entropy import Scorer
+    from components.engines import cross_entropy
 
 
 @dataclasses.dataclass(frozen=True)
-class Contrast:
+class ContrastiveScore:
     """Scores the pairs of one task; small enough to be sent to a worker.
 
     Attributes:
@@ -126,10 +119,10 @@ def contrast(nats: Mapping[str, np.ndarray], against: str) -> np.ndarray:
 
 
 @functools.lru_cache(maxsize=1)
-def _scorer(models: Path, key: str) -> Scorer:
+def _scorer(models: Path, key: str) -> cross_entropy.Scorer:
     """The models, loaded once a process for each key."""
     start_tensorflow()
-    from components.engines.cross_entropy import Scorer
+    from components.engines import cross_entropy
     from models.nmt.transformer import Transformer
 
     arrays, record = checkpoints.load(models / MODELS)
@@ -139,7 +132,7 @@ def _scorer(models: Path, key: str) -> Scorer:
     model.build()
     for variable in model.trainable_variables:
         variable.assign(arrays[variable.path])
-    return Scorer(model)
+    return cross_entropy.Scorer(model)
 
 
 @functools.lru_cache(maxsize=1)
@@ -151,3 +144,57 @@ def _sentence(side: Sentences, number: int) -> np.ndarray:
     """Ids of one sentence, of a very long one those at its beginning."""
     start = int(side.lengths[:number].sum())
     return side.ids[start : start + min(int(side.lengths[number]), LONGEST)]
+
+
+class Scorer(Protocol):
+    """What scores the pairs of one task."""
+
+    def scores(self, sources: Sequence[str], targets: Sequence[str]) -> np.ndarray:
+        """One score a pair, higher is better, float32 [n]."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class CombinedScore:
+    """The sum of scores, each in units of its spread.
+
+    Scores of different kinds have different units, as those that Junczys-Dowmunt (2018)
+    multiplies all lie between 0 and 1. The spread is that of the middle half: a score
+    may have a few outliers.
+
+    Attributes:
+      parts: The scores.
+      middles: Median of each.
+      spreads: Distance of the quartiles of each.
+    """
+
+    parts: tuple[Scorer, ...]
+    middles: tuple[float, ...]
+    spreads: tuple[float, ...]
+
+    def scores(self, sources: Sequence[str], targets: Sequence[str]) -> np.ndarray:
+        """Sum of the scores, float32 [n]."""
+        total = np.zeros(len(sources))
+        rows = zip(self.parts, self.middles, self.spreads, strict=True)
+        for part, middle, spread in rows:
+            total += (part.scores(sources, targets) - middle) / spread
+        return total.astype(np.float32)
+
+
+def combine(
+    parts: Sequence[Scorer], sources: Sequence[str], targets: Sequence[str]
+) -> CombinedScore:
+    """Combines scores of one task.
+
+    Args:
+      parts: The scores.
+      sources, targets: A sample of the task's pairs.
+    """
+    quartiles = [
+        np.quantile(part.scores(sources, targets), (0.25, 0.5, 0.75)).tolist()
+        for part in parts
+    ]
+    return CombinedScore(
+        tuple(parts),
+        tuple(middle for _, middle, _ in quartiles),
+        tuple(max(high - low, 1e-6) for low, _, high in quartiles),
+    )

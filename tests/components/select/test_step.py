@@ -13,9 +13,8 @@ from components.artifacts.manifest import load
 from components.artifacts.text_shards import read_shard, split_shards
 from components.artifacts.token_index import TokenIndex
 from components.artifacts.token_rows import load_rows
-from components.select import ranking
 from components.tokenize.vocabulary import Vocabulary
-from models.errors import FieldError, UserError
+from models.errors import UserError
 from tests.components.select.noisy_text import TASKS, pairs, write_ingest
 
 COUNT = 1500
@@ -141,36 +140,6 @@ def test_too_little_text_is_said_to_be_too_little(tmp_path):
     with pytest.raises(UserError, match="en-fr: no training shards; run ingest"):
         run(ingest, tmp_path / "select", tasks=("en-fr",))
     assert not (tmp_path / "select").exists()
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"keep": 0.0}, "keep: 0 must lie in"),
-        ({"keep": {"en-de": 1.2}}, "keep.en-de: 1.2 must lie in"),
-        ({"keep": float("nan")}, "keep: nan must lie in"),
-        ({"sample": 99}, "sample: 99 must be at least 100"),
-        ({"iterations": 0}, "iterations: 0 must lie in"),
-        ({"seed": -1}, "seed: -1 must lie in"),
-        ({"beam_options": ("direct",)}, "beam_options: 'direct' is not an option"),
-    ],
-)
-def test_a_wrong_option_is_refused(options, message):
-    with pytest.raises(FieldError) as caught:
-        select.Config(**options)
-    assert message in f"{caught.value.field}: {caught.value.problem}"
-
-
-def test_ties_are_cut_in_order_and_what_is_no_number_goes_first():
-    scores = {
-        1: np.array([2.0, np.nan, 2.0], np.float32),
-        0: np.array([3.0, 1.0, 2.0], np.float32),
-    }
-    ranks, count = ranking.rank(scores, 0.5)
-    assert ranks[0].tolist() == [0, 4, 1]
-    assert ranks[1].tolist() == [2, 5, 3]
-    assert count == 3
-    assert ranking.rank(scores, 1.0)[1] == 6
 
 
 def test_online_selection_writes_the_best_first(made, tmp_path):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import shutil
 from pathlib import Path
@@ -15,15 +14,12 @@ from components.artifacts.manifest import load
 from components.artifacts.text_shards import read_shard, shard_bytes, split_shards
 from components.artifacts.token_index import TokenIndex
 from components.ingest.config import TextTask
-from components.select import worse_text
-from components.select.combined import combine
-from components.select.config import Contrastive
-from components.select.contrastive import Contrast
-from components.select.layout import MODELS
-from components.select.scoring_models import Maker
+from components.select.config import MODELS, Contrastive
+from components.select.contrastive_score import ContrastiveScore
+from components.select.scoring_models import ScoringModels
 from components.tokenize.vocabulary import Vocabulary
 from components.train.layout import WEIGHTS
-from models.errors import FieldError, UserError
+from models.errors import UserError
 from tests.components.select.noisy_text import TASKS, pairs, write_ingest
 
 ROWS = tokenize.Config(vocabulary_size=230, source_length=40, target_length=40)
@@ -158,7 +154,7 @@ def test_pairs_that_fit_in_no_row_are_scored_too(made):
     tag = index.tasks["en-de"].tag
     texts = ("trusted", "in_domain", "corrupted"), "both"
     models = folder / "models"
-    contrast = Contrast("en-de", tag, models, "key", *texts, vocabulary, ROWS)
+    contrast = ContrastiveScore("en-de", tag, models, "key", *texts, vocabulary, ROWS)
     rows = [row for row in pairs("en-de", 30, seed=9) if row[2] == "clean"]
     sources, targets = [row[0] for row in rows], [row[1] for row in rows]
     alone = contrast.scores(sources, targets)
@@ -216,8 +212,8 @@ def test_better_text_holds_no_test_sentence(tmp_path, caplog):
             lines = [f"{row[side]}\n" for row in rows]
             (tmp_path / f"{task}.{name}").write_text("".join(lines), encoding="utf-8")
     config = select.Config(contrastive=options(in_domain={}))
-    maker = Maker(config, ROWS, TASKS, tmp_path, tmp_path / "models")
-    found = maker.read_better_text(tmp_path / "ingest")
+    models = ScoringModels(config, ROWS, TASKS, tmp_path, tmp_path / "models")
+    found = models.read_better_text(tmp_path / "ingest")
     assert list(found) == ["trusted"]
 
     def texts_of(folder: Path, name: str) -> list[tuple[dict, tuple[str, str]]]:
@@ -229,70 +225,6 @@ def test_better_text_holds_no_test_sentence(tmp_path, caplog):
     assert len(kept) > 30
     assert {p for r, p in letters if r["rule"] == "overlaps_test"} == leaks
     assert "5 pairs of the trusted text of en-de share a sentence" in caplog.text
-
-
-def test_trusted_text_of_a_few_pairs_is_too_little(tmp_path):
-    trusted = write_ingest(tmp_path / "trusted", count=12)
-    with pytest.raises(UserError, match=r"trusted\.en-de: 12 pairs are left of it"):
-        worse_text.write(trusted, TASKS, 0, tmp_path / "worse")
-    assert not (tmp_path / "worse").exists()
-
-
-def test_worse_text_is_the_trusted_text_misaligned_copied_and_rewritten(tmp_path):
-    trusted = write_ingest(tmp_path / "trusted", count=90)
-    worse_text.write(trusted, TASKS, 0, tmp_path / "worse")
-    worse_text.write(trusted, TASKS, 1, tmp_path / "other")
-    for task in TASKS:
-        good = {(source, target) for source, target, _ in pairs(task, 90)}
-        (shard,) = split_shards(tmp_path / "worse" / task, "train")
-        bad = [(r["source"], r["target"]) for r in read_shard(shard)]
-        assert 3 * 90 <= len(bad) <= 4 * 90
-        assert sum(source == target for source, target in bad) >= 90
-        clean = {row[:2] for row in pairs(task, 90) if row[2] == "clean"}
-        assert sum(pair in clean for pair in bad) < 10
-        assert {t for _, t in bad} & {t for _, t in good}
-        (other,) = split_shards(tmp_path / "other" / task, "train")
-        assert other.read_bytes() != shard.read_bytes()
-
-
-@dataclasses.dataclass(frozen=True)
-class Column:
-    """Scores that are known beforehand."""
-
-    values: dict[str, float]
-
-    def scores(self, sources, targets):
-        return np.array([self.values[source] for source in sources], np.float32)
-
-
-def test_scores_are_added_in_units_of_their_spread():
-    rng = np.random.default_rng(9)
-    names = [f"s{i}" for i in range(500)]
-    small, large = rng.normal(3, 0.01, 500), rng.normal(-40, 90, 500)
-    small[17] = 1e6  # one value far out does not silence the others
-    parts = [Column(dict(zip(names, own, strict=True))) for own in (small, large)]
-    found = combine(parts, names, names).scores(names[100:], names[100:])
-    assert found.dtype == np.float32
-    for own in (small, large):
-        assert np.corrcoef(found, own[100:])[0, 1] == pytest.approx(0.7, abs=0.06)
-    same = combine([Column(dict.fromkeys(names, 2.0))], names, names)
-    assert not same.scores(names, names).any()
-
-
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"trusted": {}, "in_domain": {}}, "trusted: missing; expected task: "),
-        ({"steps": 0}, "steps: 0 must be at least 1"),
-        ({"warmup_steps": 61}, "warmup_steps: 61 is more than the 60 steps"),
-        ({"tuning_rate": 0.0}, "tuning_rate: 0 must be positive"),
-        ({"tuning_epochs": 0}, "tuning_epochs: 0 must be at least 1"),
-    ],
-)
-def test_a_wrong_option_is_refused(changed, message):
-    with pytest.raises(FieldError) as caught:
-        options(**changed)
-    assert message in str(caught.value)
 
 
 def test_trusted_text_that_is_not_there_is_named(tmp_path):
