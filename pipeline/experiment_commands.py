@@ -7,7 +7,7 @@ import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 from components.engines.cores import available_cores
 from models.errors import FieldError, UserError
@@ -61,11 +61,10 @@ class _InFolder(_OfExperiment):
 
     workdir: Path | None = option("DIR", default=None)
 
-    def context(self) -> Context:
-        """The experiment in its folder."""
+    def context(self, *verbs: str) -> Context:
+        """The experiment in its folder, checked for what these steps need."""
         from components.artifacts.outputs import check_local
-        from pipeline import experiment
-        from pipeline.cross_checks import check_files
+        from pipeline import cross_checks, experiment
         from pipeline.steps import Context
 
         if self.workdir is not None:
@@ -73,7 +72,13 @@ class _InFolder(_OfExperiment):
         path = experiment.find(Path(self.experiment))
         loaded = experiment.load(path, self.set)
         root = path.resolve().parent
-        check_files(loaded, root)
+        if "ingest" in verbs:
+            cross_checks.check_files(loaded, root)
+        if "fit" in verbs:
+            try:
+                cross_checks.check_fit(loaded)
+            except FieldError as error:
+                raise UserError(f"{path}: {error}") from None
         return Context(
             experiment=loaded,
             root=root,
@@ -103,7 +108,8 @@ class Run(_InFolder):
         """Makes what is missing."""
         from pipeline import closing_lines, local_runner
 
-        context = self.context()
+        verbs = get_args(Verb)
+        context = self.context(*verbs[: verbs.index(self.until) + 1])
         local_runner.run(context, until=self.until, force=self.force)
         if self.until == "report":
             sys.stdout.write(closing_lines.compose(context.workdir))
@@ -123,7 +129,7 @@ class OneStep(_InFolder):
         """Makes the artifact, and prints where it is."""
         from pipeline import local_runner
 
-        context = self.context()
+        context = self.context(call.command)
         local_runner.run_one(context, call.command, force=self.force)
         print(context.place(call.command))
 
