@@ -193,7 +193,7 @@ def _missing_package(error: ModuleNotFoundError) -> str | None:
     except importlib.metadata.PackageNotFoundError:
         return None
     for requirement in requirements:
-        found = re.fullmatch(r"([\w.-]+).*extra == .([\w-]+).", requirement)
+        found = re.fullmatch(r"([\w.-]+)[^[]*extra == .([\w-]+).", requirement)
         if found and found[1] == package and found[2] not in ("all", "dev"):
             return (
                 f"{package} is not installed; run `pip install 'polyscale[all]'`, or "
