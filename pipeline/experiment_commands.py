@@ -14,6 +14,7 @@ from models.errors import FieldError, UserError
 from pipeline.options import Call, option
 
 if TYPE_CHECKING:
+    from pipeline.experiment import Experiment
     from pipeline.steps import Context
     from pipeline.useful_trials import Goal
 
@@ -32,17 +33,29 @@ class _OfExperiment:
       experiment: An experiment file, or the name of a shipped one (quickstart).
       set: Override a value of the file, for example --set train.steps=2000; the value
         is YAML; may be repeated.
+      small: The experiment's twin that runs in minutes: small models, few steps and,
+        where the tasks have one source language, synthetic text.
       jobs: Trials that may train at once; as many as this machine has cores when left
         out.
     """
 
     experiment: str = option("EXPERIMENT.yaml", positional=True)
     set: tuple[str, ...] = option("SECTION.KEY=VALUE", default=(), split=False)
+    small: bool = False
     jobs: int | None = None
 
     def __post_init__(self) -> None:
         if self.jobs is not None and self.jobs < 1:
             raise FieldError("jobs", f"{self.jobs}; expected 1 or more")
+
+    def load(self) -> tuple[Path, Experiment]:
+        """The experiment and its file."""
+        from pipeline import experiment
+        from pipeline.small import small
+
+        path = experiment.find(Path(self.experiment))
+        loaded = experiment.load(path, self.set)
+        return path, small(loaded) if self.small else loaded
 
     @property
     def processes(self) -> int:
@@ -64,13 +77,12 @@ class _InFolder(_OfExperiment):
     def context(self, *verbs: str) -> Context:
         """The experiment in its folder, checked for what these steps need."""
         from components.artifacts.outputs import check_local
-        from pipeline import cross_checks, experiment
+        from pipeline import cross_checks
         from pipeline.steps import Context
 
         if self.workdir is not None:
             check_local(self.workdir)
-        path = experiment.find(Path(self.experiment))
-        loaded = experiment.load(path, self.set)
+        path, loaded = self.load()
         root = path.resolve().parent
         if "ingest" in verbs:
             cross_checks.check_files(loaded, root)
@@ -173,18 +185,18 @@ class Plan(_OfExperiment):
     def run(self, call: Call) -> None:
         """Prints the plan."""
         from components.fit.done_runs import read_done
-        from pipeline import experiment, plan
+        from pipeline import plan
         from pipeline.useful_trials import Goal
 
         goal = Goal(n=self.n, mixture=self.p, interval=self.interval)
         if Path(self.experiment).suffix in _TABLES:
             call.refuse(
-                "--set", "--gflops", "--jobs", "--table",
+                "--set", "--small", "--gflops", "--jobs", "--table",
                 because=f"{self.experiment} is a table, not an experiment file",
             )  # fmt: skip
             _plan_table(Path(self.experiment), goal, as_json=self.json)
             return
-        loaded = experiment.load(experiment.find(Path(self.experiment)), self.set)
+        _, loaded = self.load()
         planned = plan.make(loaded, jobs=self.processes, gflops=self.gflops)
         done = None
         if self.table is not None:
