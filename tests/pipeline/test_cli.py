@@ -105,7 +105,7 @@ def test_what_simulate_makes_fit_recovers(tmp_path, capsys):
 
 def test_plan_as_text_and_as_json(capsys):
     assert cli.main(["plan", "en_de_zh"]) == 0
-    assert "72 trials of en-xx" in capsys.readouterr().out
+    assert "72 trials of en-de-zh" in capsys.readouterr().out
     assert cli.main(["plan", "en_de_zh", "--json", "--set", "train.seeds=[0, 1]"]) == 0
     assert len(json.loads(capsys.readouterr().out)["trials"]) == 144
 
