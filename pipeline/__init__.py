@@ -1,1 +1,4 @@
-"""Wiring: experiment file, grid of trials, the steps in order, runners, CLI."""
+"""Wiring: experiment files, the graph of steps, runners and the command line."""
+
+# Whose progress a person wants to see.
+PACKAGES = ("components", "models", "pipeline")

@@ -213,6 +213,27 @@ class Plan(_OfExperiment):
             sys.stdout.write(plan.text(planned, useful))
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Status:
+    """How far a run has come: its steps, its trials, whether a process is working on
+    it, and the last lines of its log (run.log in its folder).
+
+    Attributes:
+      folder: Folder of the run.
+      json: For a program to read.
+    """
+
+    folder: Path = option("RUN", positional=True)
+    json: bool = False
+
+    def run(self, call: Call) -> None:
+        """Prints the status."""
+        from pipeline import status
+
+        found = status.status(self.folder)
+        sys.stdout.write(status.to_json(found) if self.json else status.to_text(found))
+
+
 def _plan_table(table: Path, done: DoneRuns, goal: Goal, *, as_json: bool) -> None:
     """Which run to train beside those of a table."""
     from pipeline import useful_text, useful_trials

@@ -70,6 +70,8 @@ def test_one_step_after_the_other_and_nothing_twice(context, caplog):
     local_runner.run_one(context, "recommend")
     assert manifest.load(context.place("recommend")) == made
     assert "done in" not in caplog.text
+    lines = (context.workdir / local_runner.LOG).read_text().splitlines()
+    assert lines[0].endswith(" fit ...") and lines[-1].endswith("recommend: up to date")
 
 
 def test_force_does_a_step_again_with_all_that_follows(context):
@@ -83,6 +85,17 @@ def test_force_does_a_step_again_with_all_that_follows(context):
 def test_a_step_says_which_step_comes_before_it(context):
     with pytest.raises(UserError, match="fit: not there yet, and recommend reads it"):
         local_runner.run_one(context, "recommend")
+
+
+def test_the_log_says_what_a_run_ended_with(context, monkeypatch):
+    def fail(*_: object, **__: object) -> None:
+        raise UserError("the disk is full")
+
+    monkeypatch.setattr(steps.fit, "run", fail)
+    with pytest.raises(UserError):
+        local_runner.run_one(context, "fit")
+    log = (context.workdir / local_runner.LOG).read_text()
+    assert log.endswith("the disk is full\n")
 
 
 def test_two_runs_do_not_share_a_folder(context):
