@@ -25,7 +25,6 @@ EXTRAS = {
     "data": [
         "apache-beam>=2.77,<3",
         "charset-normalizer>=3.3",
-        "google-crc32c>=1.5",
         "pyarrow>=16",
         "sentencepiece>=0.2.1",
         "zstandard>=0.22",

@@ -231,14 +231,13 @@ def _tokenised(base: Path, task: str) -> Any:
     model = (base / "vocabulary.model").read_bytes()
 
     def tokenised(batch: Mapping[str, list[str]]) -> dict[str, Any]:
-        from components import tokenize
-        from components.tokenize import packing, shards
+        from components.tokenize import packing
         from components.tokenize.vocabulary import Vocabulary
 
         vocabulary = Vocabulary(model)
         tag = f"<2{task[-2:]}>"
-        source = shards.Side(*vocabulary.encode(batch["source"], tag))
-        target = shards.Side(*vocabulary.encode(batch["target"]))
+        source = vocabulary.encode(batch["source"], tag)
+        target = vocabulary.encode(batch["target"])
         plan = packing.plan(
             source.lengths,
             target.lengths,
@@ -246,7 +245,7 @@ def _tokenised(base: Path, task: str) -> Any:
             target_length=64,
             window=1024,
         )
-        columns = shards.rows(source, target, plan, tokenize.Config())
+        columns = plan.lay_out(source, target) | {"examples": plan.examples}
         kept = (columns[f"{side}_segments"] > 0 for side in ("source", "target"))
         return {**columns, "tokens": sum(used.sum(1) for used in kept)}
 

@@ -105,15 +105,14 @@ def _vocabulary_cost(
     """Wall and processor seconds of the vocabulary, made again, alone: they depend
     on the size of a sample, not of the text."""
     from components import tokenize
-    from components.engines import beam_runner
-    from components.tokenize import reservoir, vocabulary
+    from components.artifacts import manifest
+    from components.tokenize import vocabulary, vocabulary_text
 
     started, started_cpu = time.monotonic(), time.process_time()
     config = tokenize.Config(vocabulary_size=size)
-    with tempfile.TemporaryDirectory() as folder:
-        with beam_runner.pipeline(()) as pipeline:
-            reservoir.build(pipeline, output, tasks, config.sentences, folder)
-        texts = reservoir.sentences_of(Path(folder), tasks, config.sentences, None)
+    counts = manifest.load(output).counts
+    pairs = {task: counts[task]["train"] for task in tasks}
+    texts = vocabulary_text.read(output, pairs, config.sentences, None)
     tags = vocabulary.target_tags(tasks).values()
     vocabulary.train(config, texts, {tag for tag in tags if tag})
     return time.monotonic() - started, time.process_time() - started_cpu

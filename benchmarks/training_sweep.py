@@ -188,7 +188,6 @@ def _trainer(
 ):
     """The trainer of the first group of a sweep."""
     from components.engines.tensorflow_start import start_tensorflow
-    from components.train import rows
     from components.train.group import form_groups
 
     context = _context(folder, *values)
@@ -198,12 +197,10 @@ def _trainer(
     from components.train.trainer import GroupTrainer
 
     group = form_groups(config, context.experiment.trials)[0]
-    tasks = context.experiment.tasks
-    rows.build(tokens, tasks, folder / "rows")
     return GroupTrainer(
         config,
         group,
-        SweepData.load(tokens, tasks, folder / "rows"),
+        SweepData.load(tokens, context.experiment.tasks),
         output=folder / "train",
         progress=folder / "progress",
         report=report,
@@ -279,14 +276,19 @@ def input_pipeline(arguments: argparse.Namespace) -> None:
 
 
 def _random_rows(generator):
-    from components.train.rows import FIELDS, Rows
+    import numpy as np
+
+    from components.artifacts.token_rows import FIELDS, TokenRows, pack
+    from components.train.rows import Rows
 
     def task(count: int):
-        ids = generator.integers(3, 4000, (count, 32)).astype("int32")
+        ids = generator.integers(3, 4000, (count, 32))
         fields = {name: ids if "ids" in name else (ids > 0) * 1 for name in FIELDS}
-        return fields | {"examples": generator.integers(1, 5, count)}
+        return pack(fields | {"examples": generator.integers(1, 5, count)}, 4000)
 
-    return Rows.join([task(50_000), task(20_000)])
+    shards = task(50_000), task(20_000)
+    each = (50_000, 20_000), (2.5, 2.5), (32.0, 32.0)  # rows, pairs, target tokens
+    return Rows(TokenRows(shards), *map(np.array, each))
 
 
 def padding(arguments: argparse.Namespace) -> None:

@@ -76,8 +76,10 @@ def compare(
 
 def prepare(data: Path, shape: str, folder: Path) -> Path:
     """Tokenises the text with our own steps; returns the artifact."""
+    import numpy as np
+
     from components import ingest, tokenize
-    from components.tokenize.reader import load_split
+    from components.artifacts.token_rows import load_rows
     from pipeline import loader
 
     sides = {
@@ -92,7 +94,7 @@ def prepare(data: Path, shape: str, folder: Path) -> Path:
         tasks=("en-de",),
         output=folder / "tokenize",
     )
-    split = load_split(folder / "tokenize", "en-de", "train")
+    split = load_rows(folder / "tokenize", "en-de", "train").take(np.arange(PAIRS // 2))
     pairs = []
     for row in range(PAIRS // 2):
         sides = [(split[f"{s}_ids"][row], split[f"{s}_segments"][row]) for s in SIDES]
@@ -131,9 +133,10 @@ def ours(
     from training_candidates import use_tensorflow
 
     use_tensorflow(threads, shape[0], precision, jit)
-    from components.train import mixture, rows
+    from components.train import mixture
     from components.train.config import Config
     from components.train.program import Program
+    from components.train.rows import Rows
     from models.nmt.sizes import Shape
 
     d, ff, layers, heads, vocabulary = shape
@@ -146,15 +149,12 @@ def ours(
     )
     own = Shape("benchmark", layers, layers, d, heads, d // heads, ff)
     program = Program(config, own, vocabulary, [0])
-    tables = tokens.parent / "tables"
-    if not tables.exists():
-        rows.build(tokens, ("en-de",), tables)
-    table = rows.load(tables)
+    rows = Rows.load(tokens, ("en-de",))
     stream = mixture.batches(
-        table,
+        rows,
         np.ones((1, 1)),
         np.zeros(1),
-        batch_rows=BATCH_TOKENS // table.lengths[1],
+        batch_rows=BATCH_TOKENS // rows.lengths[1],
         steps_per_call=config.steps_per_call,
         start_step=0,
         stop_step=STEPS + config.steps_per_call,

@@ -11,15 +11,14 @@ from typing import Any
 import numpy as np
 
 from components.artifacts.origins import parts_by_origin
-from components.artifacts.text_shards import SUFFIX, read_shard, shard_name
-from components.tokenize.layout import DEAD_LETTERS, ORIGINS, SENTENCE_IDS
-from components.tokenize.reader import load_index, load_split
+from components.artifacts.text_shards import TRAIN, read_shard, shard_name
+from components.artifacts.token_index import TaskTokens, TokenIndex, too_long_file
+from components.artifacts.token_rows import FIELDS, ORIGINS, SENTENCE_IDS, load_rows
 from components.tokenize.vocabulary import Vocabulary
 from models.errors import UserError
 
 log = logging.getLogger(__name__)
 
-FIELDS = ("source_ids", "source_segments", "target_ids", "target_segments")
 # Attention is quadratic in the length; no sentence that a person wrote is longer.
 LONGEST = 1024
 
@@ -88,24 +87,24 @@ def load_test_sets(tokens: Path, tasks: Sequence[str]) -> tuple[TestSet, ...]:
     Pairs that are longer than a packed row are read from its dead letters: a test
     set is evaluated whole.
     """
-    index = load_index(tokens)
+    index = TokenIndex.load(tokens)
     vocabulary = Vocabulary.load(tokens)
     return tuple(
-        _load(tokens, vocabulary, task, name, index["tasks"][task])
+        _load(tokens, vocabulary, task, name, index.tasks[task])
         for task in tasks
-        for name in index["tasks"][task]["splits"]
-        if name != "train"
+        for name in index.tasks[task].splits
+        if name != TRAIN
     )
 
 
 def _load(
-    tokens: Path, vocabulary: Vocabulary, task: str, name: str, described: Any
+    tokens: Path, vocabulary: Vocabulary, task: str, name: str, described: TaskTokens
 ) -> TestSet:
-    split = load_split(tokens, task, name)
+    (rows,) = load_rows(tokens, task, name).shards  # a test set is one shard
     letters = list(_long_records(tokens, task, name))
     long, left_out = [], []
     for record in letters:
-        source, _ = vocabulary.encode([record["source"]], described["tag"])
+        source, _ = vocabulary.encode([record["source"]], described.tag)
         target, _ = vocabulary.encode([record["target"]])
         number = record["line"] - 1
         if max(len(source), len(target)) > LONGEST:
@@ -123,32 +122,30 @@ def _load(
     test_set = TestSet(
         task,
         name,
-        {field: split[field] for field in FIELDS},
-        split[SENTENCE_IDS],
+        {field: rows[field].astype(np.int32) for field in FIELDS},
+        rows[SENTENCE_IDS],
         tuple(long),
-        _origins(split, letters),
+        _origins(rows, letters),
         tuple(left_out),
     )
-    counts = described["splits"][name]
-    _check_whole(test_set, counts["examples"] + counts["dropped_too_long"])
+    counts = described.splits[name]
+    _check_whole(test_set, counts.examples + counts.dropped_too_long)
     return test_set
 
 
 def _long_records(tokens: Path, task: str, name: str) -> Iterator[dict[str, Any]]:
     """What ``tokenize`` could not put in a row; a test set is one shard."""
-    path = tokens / DEAD_LETTERS / f"{task}-{shard_name(name, 0, 1, SUFFIX)}"
+    path = tokens / too_long_file(task, shard_name(name, 0, 1, ""))
     return read_shard(path) if path.is_file() else iter(())
 
 
-def _origins(
-    split: Mapping[str, np.ndarray], letters: Sequence[Mapping[str, Any]]
-) -> tuple[str, ...]:
+def _origins(rows: np.ndarray, letters: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     """The origin of every sentence by its number, or nothing when one has none."""
-    numbers = split[SENTENCE_IDS]
+    numbers = rows[SENTENCE_IDS]
     known = {record["line"] - 1: record.get("origin", "") for record in letters}
-    if ORIGINS in split:
+    if ORIGINS in rows.dtype.names:
         present = numbers >= 0
-        packed = zip(numbers[present], split[ORIGINS][present], strict=True)
+        packed = zip(numbers[present], rows[ORIGINS][present], strict=True)
         known |= {int(number): str(origin) for number, origin in packed}
     elif (numbers >= 0).any():
         return ()

@@ -14,6 +14,8 @@ import numpy as np
 
 from components.artifacts import manifest
 from components.artifacts.metrics_table import MetricsRow
+from components.artifacts.text_shards import TRAIN
+from components.artifacts.token_index import TokenIndex
 from components.evaluate import hypotheses
 from components.evaluate.artifacts import Artifacts
 from components.evaluate.config import Quality
@@ -22,7 +24,6 @@ from components.evaluate.hypotheses import TestText, Translation
 from components.evaluate.layout import QUALITY
 from components.evaluate.scores import Metric, Scores
 from components.evaluate.trained import Trained, load_trained
-from components.tokenize.reader import load_index
 from components.train.layout import kept_weights, load_record
 from models.errors import UserError
 from models.nmt.search_options import SearchOptions
@@ -131,10 +132,8 @@ def _build(name: str, config: Quality, base: Path) -> Metric:
 
 def _texts(config: Quality, places: Artifacts) -> list[TestText]:
     """The test sets to translate."""
-    tasks = load_index(places.tokens)["tasks"]
-    known = {
-        name for task in tasks.values() for name in task["splits"] if name != "train"
-    }
+    tasks = TokenIndex.load(places.tokens).tasks
+    known = {name for task in tasks.values() for name in task.splits if name != TRAIN}
     for name in config.test_sets:
         if name not in known:
             raise UserError(
@@ -145,8 +144,8 @@ def _texts(config: Quality, places: Artifacts) -> list[TestText]:
     return [
         hypotheses.read_text(places.ingest, task, name)
         for task, described in tasks.items()
-        for name in described["splits"]
-        if name in wanted and name != "train"
+        for name in described.splits
+        if name in wanted and name != TRAIN
     ]
 
 

@@ -13,6 +13,8 @@ import numpy as np
 
 from components.artifacts import checkpoints, manifest, metrics_table
 from components.artifacts.metrics_table import MetricsRow
+from components.artifacts.text_shards import TRAIN
+from components.artifacts.token_index import TokenIndex
 from components.artifacts.trial import Trial
 from components.engines.cross_entropy import (
     Scorer,
@@ -25,7 +27,6 @@ from components.evaluate.artifacts import Artifacts
 from components.evaluate.config import Config
 from components.evaluate.layout import IRREDUCIBLE, SENTENCES
 from components.evaluate.trained import check_tokens, load_weights
-from components.tokenize.reader import load_index
 from components.train.curves import failed_rows
 from components.train.layout import CURVE, WEIGHTS, load_record
 from components.train.milestones import is_final
@@ -45,8 +46,8 @@ def evaluate_all(config: Config, places: Artifacts) -> dict[str, int]:
     train, tokens = places.train, places.tokens
     sweep = manifest.load(train)
     check_tokens(train, sweep.inputs["tokens"], tokens)
-    index = load_index(tokens)
-    test_sets = load_test_sets(tokens, tuple(index["tasks"]))
+    index = TokenIndex.load(tokens)
+    test_sets = load_test_sets(tokens, tuple(index.tasks))
     trials = sweep.config["trials"]
     rows: list[MetricsRow] = []
     for names in _stacks(config, train, trials):
@@ -63,7 +64,9 @@ def evaluate_all(config: Config, places: Artifacts) -> dict[str, int]:
     return {"trials": len(trials), "failed": failed, "rows": len(rows)}
 
 
-def irreducible_losses(index: dict) -> dict[str, dict[str, dict[str, float | None]]]:
+def irreducible_losses(
+    index: TokenIndex,
+) -> dict[str, dict[str, dict[str, float | None]]]:
     """True conditional entropy of each test set, where the generator knows it.
 
     Returns:
@@ -73,15 +76,15 @@ def irreducible_losses(index: dict) -> dict[str, dict[str, dict[str, float | Non
     return {
         task: {
             name: {
-                "nats_per_token": split["nats"] / split["target_tokens"]
-                if split.get("nats") is not None
+                "nats_per_token": split.nats / split.target_tokens
+                if split.nats is not None
                 else None,
-                "target_tokens": split["target_tokens"],
+                "target_tokens": split.target_tokens,
             }
-            for name, split in found["splits"].items()
-            if name != "train"
+            for name, split in found.splits.items()
+            if name != TRAIN
         }
-        for task, found in index["tasks"].items()
+        for task, found in index.tasks.items()
     }
 
 
@@ -147,7 +150,7 @@ def _failed_rows(
     plain = manifest.load(folder).config["trial"]
     mixture = tuple((task, weight) for task, weight in plain["mixture"])
     trial = Trial(**plain | {"mixture": mixture})
-    vocabulary_size = load_index(tokens)["vocabulary_size"]
+    vocabulary_size = TokenIndex.load(tokens).vocabulary_size
     parameters = count_parameters(get_shape(trial.size), vocabulary_size)
     return failed_rows(trial, parameters, step, test_sets)
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from components.artifacts import checkpoints
-from components.artifacts.test_sets import FIELDS, LONGEST, LongPair, TestSet
+from components.artifacts.test_sets import LONGEST, LongPair, TestSet
 from components.engines.tensorflow_start import start_tensorflow
 from components.select.layout import (
     BOTH,
@@ -32,8 +32,9 @@ from components.select.layout import (
     NOISY,
     TRUSTED,
 )
-from components.tokenize import packing, shards
+from components.tokenize import packing
 from components.tokenize.config import Config as Rows
+from components.tokenize.packing import Sentences
 from components.tokenize.vocabulary import Vocabulary
 from models.nmt.sizes import get_shape
 
@@ -80,8 +81,8 @@ class Contrast:
     def _packed(self, sources: Sequence[str], targets: Sequence[str]) -> TestSet:
         """The pairs as a test set: packed rows, and what fits in none."""
         vocabulary = _vocabulary(self.vocabulary)
-        source = shards.Side(*vocabulary.encode(sources, self.tag))
-        target = shards.Side(*vocabulary.encode(targets))
+        source = vocabulary.encode(sources, self.tag)
+        target = vocabulary.encode(targets)
         plan = packing.plan(
             source.lengths,
             target.lengths,
@@ -93,9 +94,8 @@ class Contrast:
             LongPair(int(i), _sentence(source, i), _sentence(target, i))
             for i in np.flatnonzero(plan.rows < 0)
         ]
-        columns = shards.rows(source, target, plan, self.rows)
-        fields = {name: columns[name] for name in FIELDS}
-        return TestSet(self.task, "train", fields, _numbers(plan), tuple(long))
+        fields = plan.lay_out(source, target)
+        return TestSet(self.task, "train", fields, plan.pairs, tuple(long))
 
 
 def contrast(nats: Mapping[str, np.ndarray], against: str) -> np.ndarray:
@@ -147,16 +147,7 @@ def _vocabulary(serialised: bytes) -> Vocabulary:
     return Vocabulary(serialised)
 
 
-def _sentence(side: shards.Side, number: int) -> np.ndarray:
+def _sentence(side: Sentences, number: int) -> np.ndarray:
     """Ids of one sentence, of a very long one those at its beginning."""
     start = int(side.lengths[:number].sum())
     return side.ids[start : start + min(int(side.lengths[number]), LONGEST)]
-
-
-def _numbers(plan: packing.Plan) -> np.ndarray:
-    """Which pair each segment of each row is, -1 where there is none."""
-    packed = np.flatnonzero(plan.rows >= 0)
-    most = int(plan.segments[packed].max(initial=1))
-    numbers = np.full((plan.row_count, most), -1, np.int64)
-    numbers[plan.rows[packed], plan.segments[packed] - 1] = packed
-    return numbers

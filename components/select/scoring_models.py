@@ -18,6 +18,7 @@ from typing import Any
 from components import ingest, tokenize, train
 from components.artifacts import manifest
 from components.artifacts.text_shards import TRAIN, read_shard, split_shards, splits
+from components.artifacts.token_index import VOCABULARY, TokenIndex
 from components.artifacts.trial import Trial
 from components.engines.tensorflow_start import start_tensorflow
 from components.ingest.config import TextTestSet
@@ -25,7 +26,6 @@ from components.ingest.sources.corpus import Columns
 from components.select import worse_text
 from components.select.config import Config, Contrastive
 from components.select.layout import CORRUPTED, IN_DOMAIN, MODELS, TRUSTED
-from components.tokenize.reader import load_index
 from components.train.layout import WEIGHTS, load_record
 from models.errors import UserError
 
@@ -126,9 +126,7 @@ class Maker:
         self._tokenize(self.tokenize, ingested, tokens, self.base)
         noisy = self._train(tokens)
         better = {}
-        from components.tokenize.vocabulary import FILE_NAME  # loads SentencePiece
-
-        own = dataclasses.replace(self.tokenize, model=FILE_NAME)
+        own = dataclasses.replace(self.tokenize, model=VOCABULARY)
         for name in self.options.tuned:
             if name == CORRUPTED:
                 source, output = self.folder / TRUSTED, self.folder / CORRUPTED
@@ -152,7 +150,7 @@ class Maker:
 
     def _train(self, tokens: Path) -> Path:
         """The folder of the trial that is the model of the noisy text."""
-        index = load_index(tokens)
+        index = TokenIndex.load(tokens)
         shares = _shares(index, self.tasks)
         trial = Trial(_COHORT, self.options.size, shares, self.config.seed)
         config = self._training(self.options.steps, self.options.learning_rate)
@@ -191,11 +189,11 @@ class Maker:
         config = self._training(self._tuning_steps(better), self.options.tuning_rate)
         start = noisy / WEIGHTS
         texts = [
-            tuning.BetterText(tokens, _shares(load_index(tokens), self.tasks))
+            tuning.BetterText(tokens, _shares(TokenIndex.load(tokens), self.tasks))
             for tokens in better.values()
         ]
         log.info("select: fine-tuning on text that is %s", " and ".join(better))
-        tuned = tuning.tune(config, start, texts, directory)
+        tuned = tuning.tune(config, start, texts)
         stack = [tuning.read(start), *tuned]
         tuning.write(directory / MODELS, stack, start)
         return {"models": len(stack), "steps": config.steps}
@@ -203,8 +201,8 @@ class Maker:
     def _tuning_steps(self, better: Mapping[str, Path]) -> int:
         rows = []
         for tokens in better.values():
-            tasks = load_index(tokens)["tasks"]
-            rows.append(sum(tasks[t]["splits"][TRAIN]["rows"] for t in self.tasks))
+            index = TokenIndex.load(tokens)
+            rows.append(sum(map(index.training_rows, self.tasks)))
         batch = max(1, self.options.batch_tokens // self.tokenize.target_length)
         passes = -(-self.options.tuning_epochs * min(rows) // batch)
         return min(self.options.tuning_steps, passes)
@@ -238,11 +236,9 @@ def _tell_leaks(name: str, folder: Path, counts: Mapping[str, Any]) -> None:
             )
 
 
-def _shares(
-    index: Mapping[str, Any], tasks: Sequence[str]
-) -> tuple[tuple[str, float], ...]:
+def _shares(index: TokenIndex, tasks: Sequence[str]) -> tuple[tuple[str, float], ...]:
     """Every task with its share of the training pairs; the shares sum to 1."""
-    found = [index["tasks"][task]["splits"][TRAIN]["examples"] for task in tasks]
+    found = [index.tasks[task].splits[TRAIN].examples for task in tasks]
     shares = [round(count / sum(found), 6) for count in found]
     shares[-1] = round(1 - sum(shares[:-1]), 6)
     return tuple(zip(tasks, shares, strict=True))

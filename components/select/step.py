@@ -15,6 +15,7 @@ from components import tokenize
 from components.artifacts import manifest
 from components.artifacts.manifest import Manifest
 from components.artifacts.text_shards import TRAIN, split_shards, splits
+from components.artifacts.token_index import VOCABULARY
 from components.engines import beam_runner
 from components.select.config import Config
 from components.select.layout import COUNTS, REPORT
@@ -136,9 +137,9 @@ class Contrasts:
         """See `graph.Trains`; the models have seen all shards of all tasks."""
         from components.select.combined import combine
         from components.select.contrastive import Contrast
-        from components.tokenize.vocabulary import FILE_NAME, target_tags
+        from components.tokenize.vocabulary import target_tags
 
-        vocabulary = (self.maker.tokens / FILE_NAME).read_bytes()
+        vocabulary = (self.maker.tokens / VOCABULARY).read_bytes()
         tag = target_tags(self.maker.tasks)[task]
         key = manifest.load(self.models).key
         options, rows = self.maker.options, self.maker.tokenize

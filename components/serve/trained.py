@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from components.artifacts import checkpoints, manifest
-from components.tokenize.reader import load_index
-from components.tokenize.vocabulary import FILE_NAME as VOCABULARY
+from components.artifacts.token_index import VOCABULARY, TokenIndex
 from components.tokenize.vocabulary import Vocabulary
 from components.train.layout import WEIGHTS, load_record, weights_at
 from models.errors import UserError
@@ -111,7 +110,7 @@ def load_trained(
     record = load_record(folder)
     if record["status"] != "done":
         raise UserError(f"{folder}: this trial failed: {record['reason']}")
-    index = load_index(tokens)
+    index = TokenIndex.load(tokens)
     path = folder / (WEIGHTS if step is None else weights_at(step))
     arrays, described = load_weights(path, tokens)
     shape, vocabulary = get_shape(described["size"]), Vocabulary.load(tokens)
@@ -126,9 +125,9 @@ def load_trained(
         shape,
         arrays,
         vocabulary,
-        {task: found["tag"] for task, found in index["tasks"].items()},
+        {task: task_index.tag for task, task_index in index.tasks.items()},
         dict(manifest.load(folder).config["trial"]["mixture"]),
-        index["source_length"],
+        index.source_length,
     )
 
 

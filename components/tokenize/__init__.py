@@ -20,9 +20,9 @@ def run(
 ) -> Manifest:
     """Trains the vocabulary, tokenises and packs every split of every task.
 
-    Writes ``vocabulary.model``, ``<task>/<split>-SSSSS-of-NNNNN.tfrecord``,
-    ``index.json`` and, for pairs longer than a row, ``dead_letters/``. Read the
-    rows back with `components.tokenize.reader.load_split`.
+    Writes ``vocabulary.model``, ``<task>/<split>-SSSSS-of-NNNNN.npy``, ``index.json``
+    (`components.artifacts.token_index`) and, for pairs longer than a row,
+    ``dead_letters/``. Read the rows with `components.artifacts.token_rows.load_rows`.
 
     Args:
       config: The step's configuration.

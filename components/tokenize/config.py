@@ -9,6 +9,7 @@ from components.engines import beam_runner
 from models.errors import FieldError
 
 LONGEST_ROW = 16383
+LEAST_COVERAGE = 0.98  # SentencePiece accepts no less
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,10 +59,10 @@ class Config:
             raise FieldError(
                 "vocabulary_size", f"{self.vocabulary_size} must be at least {least}"
             )
-        if not 0.9 <= self.character_coverage <= 1:
+        if not LEAST_COVERAGE <= self.character_coverage <= 1:
             raise FieldError(
                 "character_coverage",
-                f"{self.character_coverage:g} must lie in [0.9, 1]",
+                f"{self.character_coverage:g} must lie in [{LEAST_COVERAGE}, 1]",
             )
         if self.temperature is not None and not self.temperature >= 1:
             raise FieldError("temperature", f"{self.temperature:g} must be at least 1")

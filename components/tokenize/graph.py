@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-import json
-from collections import Counter
+import functools
+import operator
 from collections.abc import Iterable, Iterator, Sequence
 
 import apache_beam as beam
 from apache_beam import pvalue
 from apache_beam.io.filesystems import FileSystems
 
-from components.artifacts.text_shards import SUFFIX as TEXT_SUFFIX
+from components.artifacts.token_index import (
+    FILE_NAME,
+    TaskTokens,
+    TokenIndex,
+    too_long_file,
+)
 from components.tokenize import shards
 from components.tokenize.config import Config
-from components.tokenize.layout import DEAD_LETTERS, SUFFIX
 from components.tokenize.vocabulary import Vocabulary
 
-Counted = tuple[tuple[str, str], Counter[str]]
+_SUFFIX = ".npy"
+Counted = tuple[tuple[str, str], shards.Counts]
 
 
 def build(
@@ -25,7 +30,6 @@ def build(
     model: bytes,
     jobs: Sequence[shards.Job],
     output: str,
-    report: str,
 ) -> None:
     """Adds the whole step to a pipeline.
 
@@ -34,8 +38,7 @@ def build(
       config: The step's configuration.
       model: The serialised vocabulary.
       jobs: The shards to make.
-      output: Folder that they go to.
-      report: File that the counts of each split go to, a JSON list.
+      output: Folder that they and their index go to.
     """
     counts = (
         pipeline
@@ -46,13 +49,20 @@ def build(
     )
     _ = (
         pipeline
-        | "Output" >> beam.Create([report])
-        | "Report" >> beam.Map(_write_report, pvalue.AsList(counts))
+        | "Output" >> beam.Create([output])
+        | "Index"
+        >> beam.Map(
+            lambda folder, found: _write(
+                FileSystems.join(folder, FILE_NAME),
+                _index(config, jobs, found).text().encode(),
+            ),
+            pvalue.AsList(counts),
+        )
     )
 
 
 class Tokenize(beam.DoFn):
-    """A job to a TFRecord file, its dead letters, and its counts."""
+    """A job to a shard of rows, its dead letters, and its counts."""
 
     def __init__(self, config: Config, model: bytes, output: str):
         self._config = config
@@ -65,26 +75,42 @@ class Tokenize(beam.DoFn):
 
     def process(self, job: shards.Job) -> Iterator[Counted]:
         shard = shards.make(job, self._vocabulary, self._config)
-        self._write(job.task, job.name + SUFFIX, shard.rows)
+        _write(FileSystems.join(self._output, _file(job)), shard.rows)
         if shard.dead_letters is not None:
-            name = f"{job.task}-{job.name}{TEXT_SUFFIX}"
-            self._write(DEAD_LETTERS, name, shard.dead_letters)
+            letters = too_long_file(job.task, job.name)
+            _write(FileSystems.join(self._output, letters), shard.dead_letters)
         yield (job.task, job.split), shard.counts
 
-    def _write(self, folder: str, name: str, content: bytes) -> None:
-        _write(FileSystems.join(self._output, folder, name), content)
+
+def _sum(counts: Iterable[shards.Counts]) -> shards.Counts:
+    return functools.reduce(operator.add, counts)
 
 
-def _sum(parts: Iterable[Counter[str]]) -> Counter[str]:
-    total: Counter[str] = Counter()
-    for part in parts:
-        total.update(part)
-    return total
+def _index(
+    config: Config, jobs: Sequence[shards.Job], counts: Iterable[Counted]
+) -> TokenIndex:
+    lengths = config.source_length, config.target_length
+    files: dict[tuple[str, str], list[str]] = {}
+    for job in jobs:
+        files.setdefault((job.task, job.split), []).append(_file(job))
+    found = dict(counts)
+    tasks = {
+        task: TaskTokens(
+            tag,
+            {
+                split: found[task, split].describe(own, sum(lengths))
+                for (of, split), own in sorted(files.items())
+                if of == task
+            },
+        )
+        for task, tag in {job.task: job.tag for job in jobs}.items()
+    }
+    return TokenIndex(config.vocabulary_size, *lengths, tasks)
 
 
-def _write_report(path: str, counts: Sequence[Counted]) -> None:
-    rows = sorted([*key, dict(sorted(count.items()))] for key, count in counts)
-    _write(path, json.dumps(rows).encode())
+def _file(job: shards.Job) -> str:
+    """Where the shard of a job goes, within the artifact."""
+    return f"{job.task}/{job.name}{_SUFFIX}"
 
 
 def _write(path: str, content: bytes) -> None:

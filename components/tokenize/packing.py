@@ -10,8 +10,21 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
+
+
+class Sentences(NamedTuple):
+    """``n`` tokenised sentences.
+
+    Attributes:
+      ids: int32 [sum of lengths], one sentence after another.
+      lengths: int64 [n].
+    """
+
+    ids: np.ndarray
+    lengths: np.ndarray
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,14 +36,54 @@ class Plan:
       segments: int64 [n], its number within the row, from 1.
       source_starts: int64 [n], first position of its source in the row.
       target_starts: int64 [n], first position of its target in the row.
-      row_count: Number of rows.
+      shape: Rows, positions of a source side, positions of a target side.
     """
 
     rows: np.ndarray
     segments: np.ndarray
     source_starts: np.ndarray
     target_starts: np.ndarray
-    row_count: int
+    shape: tuple[int, int, int]
+
+    @property
+    def examples(self) -> np.ndarray:
+        """Pairs in each row, int64 [rows]."""
+        return np.bincount(self.rows[self.rows >= 0], minlength=self.shape[0])
+
+    @property
+    def pairs(self) -> np.ndarray:
+        """The number of the pair that each segment of each row is, int32 [rows,
+        most pairs in a row]; -1 where there is none."""
+        packed = np.flatnonzero(self.rows >= 0)
+        most = int(self.segments[packed].max(initial=0))
+        found = np.full((self.shape[0], most), -1, np.int32)
+        found[self.rows[packed], self.segments[packed] - 1] = packed
+        return found
+
+    def lay_out(self, source: Sentences, target: Sentences) -> dict[str, np.ndarray]:
+        """The rows: ``source_ids`` and ``source_segments``, int32 [rows, positions],
+        and the same of the target; 0 where a row is padding."""
+        rows, *lengths = self.shape
+        found = {}
+        for name, sentences, starts, length in zip(
+            ("source", "target"),
+            (source, target),
+            (self.source_starts, self.target_starts),
+            lengths,
+            strict=True,
+        ):
+            ids, own = sentences
+            first = self.rows * length + starts - (np.cumsum(own) - own)
+            kept = np.repeat(self.rows >= 0, own)
+            at = (np.repeat(first, own) + np.arange(len(ids)))[kept]
+            for kind, values in (
+                ("ids", ids),
+                ("segments", np.repeat(self.segments, own)),
+            ):
+                side = np.zeros(rows * length, np.int32)
+                side[at] = values[kept]
+                found[f"{name}_{kind}"] = side.reshape(rows, length)
+        return found
 
 
 def plan(
@@ -84,7 +137,8 @@ def plan(
         for lengths in (ones, source_lengths, target_lengths)
     )
     segments[by_row] += 1
-    return Plan(rows, segments, source_starts, target_starts, row_count)
+    shape = row_count, source_length, target_length
+    return Plan(rows, segments, source_starts, target_starts, shape)
 
 
 def _fill_rows(
@@ -197,36 +251,3 @@ def _sums_before(
     found = np.zeros(len(lengths), np.int64)
     found[by_row] = before - np.repeat(before[first], counts)
     return found
-
-
-def lay_out(
-    ids: np.ndarray,
-    lengths: np.ndarray,
-    rows: np.ndarray,
-    segments: np.ndarray,
-    starts: np.ndarray,
-    shape: tuple[int, int],
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """One side of the rows of a plan.
-
-    Args:
-      ids: int [sum of lengths], ids of all sentences one after another.
-      lengths: int [n], tokens of each sentence.
-      rows: int [n], row of each sentence; sentences with -1 are left out.
-      segments: int [n], number of each sentence within its row, from 1.
-      starts: int [n], first position of each sentence in its row.
-      shape: (rows, positions).
-
-    Returns:
-      Ids, segment numbers and positions within the segment, int32 [rows,
-      positions] each; 0 where the row is padding.
-    """
-    within = np.arange(len(ids)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    at = np.repeat(rows * shape[1] + starts, lengths) + within
-    kept = np.repeat(rows >= 0, lengths)
-    values = ids, np.repeat(segments, lengths), within
-    sides = np.zeros((3, shape[0] * shape[1]), np.int32)
-    for side, value in zip(sides, values, strict=True):
-        side[at[kept]] = value[kept]
-    laid_out, laid_segments, laid_positions = sides.reshape(3, *shape)
-    return laid_out, laid_segments, laid_positions

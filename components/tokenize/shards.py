@@ -4,27 +4,27 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from components.artifacts import token_rows
 from components.artifacts.text_shards import TRAIN, read_shard, shard_bytes
-from components.tokenize import packing, records
-from components.tokenize.config import Config
-from components.tokenize.layout import (
+from components.artifacts.token_index import SentenceLengths, SplitTokens
+from components.artifacts.token_rows import (
     EXAMPLES,
-    KINDS,
-    LENGTH,
-    NATS,
     ORIGINS,
     SENTENCE_IDS,
-    SIDES,
 )
+from components.tokenize import packing
+from components.tokenize.config import Config
+from components.tokenize.packing import Sentences
 from components.tokenize.vocabulary import UNKNOWN, Vocabulary
 
 TOO_LONG = "too_long"
+_ORIGIN, _NATS = "origin", "nats"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,16 +47,63 @@ class Job:
 
 
 @dataclasses.dataclass(frozen=True)
-class Side:
-    """One side of ``n`` tokenised sentences.
+class Counts:
+    """Counts of one shard or of several, from which the index is made.
 
     Attributes:
-      ids: int32 [sum of lengths], all sentences one after another.
-      lengths: int64 [n].
+      rows, examples, source_tokens, target_tokens, dropped_too_long, nats: As of
+        `SplitTokens`.
+      unknown, bytes: Unknown tokens, and bytes, of all sentences.
+      lengths: Tokens -> how many sources, and how many targets, have as many.
     """
 
-    ids: np.ndarray
-    lengths: np.ndarray
+    rows: int
+    examples: int
+    source_tokens: int
+    target_tokens: int
+    dropped_too_long: int
+    nats: float | None
+    unknown: int
+    bytes: int
+    lengths: tuple[Counter[int], Counter[int]]
+
+    def __add__(self, other: Counts) -> Counts:
+        summed = {
+            field.name: getattr(self, field.name) + getattr(other, field.name)
+            for field in dataclasses.fields(self)
+            if field.name not in ("nats", "lengths")
+        }
+        known = self.nats is not None and other.nats is not None
+        source, target = zip(self.lengths, other.lengths, strict=True)
+        return Counts(
+            **summed,
+            nats=self.nats + other.nats if known else None,
+            lengths=(source[0] + source[1], target[0] + target[1]),
+        )
+
+    def describe(self, files: Sequence[str], positions: int) -> SplitTokens:
+        """The entry of the index.
+
+        Args:
+          files: The shards.
+          positions: Of a row, both sides together.
+        """
+        tokens = sum(n * count for side in self.lengths for n, count in side.items())
+        used = self.source_tokens + self.target_tokens
+        return SplitTokens(
+            rows=self.rows,
+            examples=self.examples,
+            source_tokens=self.source_tokens,
+            target_tokens=self.target_tokens,
+            dropped_too_long=self.dropped_too_long,
+            unknown_rate=self.unknown / max(1, tokens),
+            byte_rate=self.bytes / max(1, tokens),
+            source_lengths=_summary(self.lengths[0]),
+            target_lengths=_summary(self.lengths[1]),
+            fill=used / max(1, self.rows * positions),
+            nats=self.nats,
+            files=tuple(files),
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,14 +112,14 @@ class Shard:
 
     rows: bytes
     dead_letters: bytes | None
-    counts: Counter[str]
+    counts: Counts
 
 
 def make(job: Job, vocabulary: Vocabulary, config: Config) -> Shard:
     """Tokenises and packs one shard."""
     pairs = list(read_shard(job.source))
-    source = Side(*vocabulary.encode([pair["source"] for pair in pairs], job.tag))
-    target = Side(*vocabulary.encode([pair["target"] for pair in pairs]))
+    source = vocabulary.encode([pair["source"] for pair in pairs], job.tag)
+    target = vocabulary.encode([pair["target"] for pair in pairs])
     plan = packing.plan(
         source.lengths,
         target.lengths,
@@ -80,107 +127,86 @@ def make(job: Job, vocabulary: Vocabulary, config: Config) -> Shard:
         target_length=config.target_length,
         window=config.packing_window,
     )
-    columns = rows(source, target, plan, config)
+    columns = plan.lay_out(source, target) | {EXAMPLES: plan.examples}
     if job.split != TRAIN:
         columns |= _sentences(pairs, plan)
-    dropped = np.flatnonzero(plan.rows < 0)
-    letters = _dead_letters(job, pairs, dropped, source, target)
+    letters = list(_dead_letters(job, pairs, plan, (source, target)))
     return Shard(
-        rows=b"".join(records.frame(records.examples(columns))),
-        dead_letters=shard_bytes(letters) if len(dropped) else None,
-        counts=_counts(job, pairs, (source, target), plan, vocabulary),
+        rows=token_rows.shard_bytes(token_rows.pack(columns, config.vocabulary_size)),
+        dead_letters=shard_bytes(letters) if letters else None,
+        counts=_counts(job, pairs, plan, (source, target), vocabulary),
     )
 
 
-def rows(
-    source: Side, target: Side, plan: packing.Plan, config: Config
-) -> dict[str, Any]:
-    """The columns of packed rows, see `components.tokenize.packing`."""
-    sides = (
-        ("source", source, plan.source_starts, config.source_length),
-        ("target", target, plan.target_starts, config.target_length),
-    )
-    columns: dict[str, Any] = {}
-    for name, side, starts, length in sides:
-        laid_out = packing.lay_out(
-            side.ids,
-            side.lengths,
-            plan.rows,
-            plan.segments,
-            starts,
-            (plan.row_count, length),
-        )
-        for kind, values in zip(KINDS, laid_out, strict=True):
-            columns[f"{name}_{kind}"] = values
-    kept = plan.rows[plan.rows >= 0]
-    columns[EXAMPLES] = np.bincount(kept, minlength=plan.row_count)[:, None]
-    return columns
-
-
-def _sentences(pairs: Sequence[dict[str, Any]], plan: packing.Plan) -> dict[str, Any]:
-    """Which sentence of the test set each segment is, and what is known of it."""
-    order = np.lexsort((plan.segments, plan.rows))
-    order = order[plan.rows[order] >= 0]
-    bounds = np.cumsum(np.bincount(plan.rows[order], minlength=plan.row_count))[:-1]
-    by_row = np.split(order, bounds) if plan.row_count else []
-    columns: dict[str, Any] = {SENTENCE_IDS: by_row}
-    if all(NATS in pair for pair in pairs):
-        nats = np.array([pair[NATS] for pair in pairs])
-        columns[NATS] = [nats[row] for row in by_row]
-    if all("origin" in pair for pair in pairs):
-        columns[ORIGINS] = [
-            [pairs[i]["origin"].encode() for i in row] for row in by_row
-        ]
+def _sentences(
+    pairs: Sequence[Mapping[str, Any]], plan: packing.Plan
+) -> dict[str, np.ndarray]:
+    """Which sentence of the test set each segment is, and where it comes from."""
+    numbers = plan.pairs
+    columns = {SENTENCE_IDS: numbers}
+    if all(_ORIGIN in pair for pair in pairs):
+        # The empty string is where -1, the number of no sentence, points to.
+        origins = np.array([*(pair[_ORIGIN] for pair in pairs), ""])
+        columns[ORIGINS] = origins[numbers]
     return columns
 
 
 def _dead_letters(
     job: Job,
-    pairs: Sequence[dict[str, Any]],
-    dropped: np.ndarray,
-    source: Side,
-    target: Side,
+    pairs: Sequence[Mapping[str, Any]],
+    plan: packing.Plan,
+    sides: tuple[Sentences, Sentences],
 ) -> Iterator[dict[str, Any]]:
-    for i in dropped.tolist():
+    for i in np.flatnonzero(plan.rows < 0).tolist():
         yield {
             "task": job.task,
             "file": job.source.name,
             "line": i + 1,
             "rule": TOO_LONG,
-            "source_tokens": int(source.lengths[i]),
-            "target_tokens": int(target.lengths[i]),
+            "source_tokens": int(sides[0].lengths[i]),
+            "target_tokens": int(sides[1].lengths[i]),
             "source": pairs[i]["source"],
             "target": pairs[i]["target"],
-            **{key: pairs[i][key] for key in ("origin", NATS) if key in pairs[i]},
+            **{key: pairs[i][key] for key in (_ORIGIN, _NATS) if key in pairs[i]},
         }
 
 
 def _counts(
     job: Job,
-    pairs: Sequence[dict[str, Any]],
-    sides: tuple[Side, Side],
+    pairs: Sequence[Mapping[str, Any]],
     plan: packing.Plan,
+    sides: tuple[Sentences, Sentences],
     vocabulary: Vocabulary,
-) -> Counter[str]:
-    source, target = sides
-    kept = plan.rows >= 0
-    unknown = (np.count_nonzero(side.ids == UNKNOWN) for side in sides)
-    pieces = (np.count_nonzero(vocabulary.byte_pieces[side.ids]) for side in sides)
-    counts: Counter[str] = Counter(
-        rows=plan.row_count,
+) -> Counts:
+    kept, nats = plan.rows >= 0, None
+    if job.split != TRAIN and all(_NATS in pair for pair in pairs):
+        nats = float(np.array([pair[_NATS] for pair in pairs], np.float64)[kept].sum())
+    source, target = (int(side.lengths[kept].sum()) for side in sides)
+    return Counts(
+        rows=plan.shape[0],
         examples=int(kept.sum()),
-        source_tokens=int(source.lengths[kept].sum()),
-        target_tokens=int(target.lengths[kept].sum()),
+        source_tokens=source,
+        target_tokens=target,
         dropped_too_long=int((~kept).sum()),
-        tokens=len(source.ids) + len(target.ids),
-        unknown=int(sum(unknown)),
-        bytes=int(sum(pieces)),
+        nats=nats,
+        unknown=sum(np.count_nonzero(side.ids == UNKNOWN) for side in sides),
+        bytes=sum(np.count_nonzero(vocabulary.byte_pieces[side.ids]) for side in sides),
+        lengths=(
+            Counter(sides[0].lengths.tolist()),
+            Counter(sides[1].lengths.tolist()),
+        ),
     )
-    for name, side in zip(SIDES, sides, strict=True):
-        lengths, numbers = np.unique(side.lengths, return_counts=True)
-        for length, number in zip(lengths.tolist(), numbers.tolist(), strict=True):
-            counts[f"{name}{LENGTH}{length}"] = number
-    if job.split != TRAIN and all(NATS in pair for pair in pairs):
-        nats = np.array([pair[NATS] for pair in pairs], np.float64)
-        counts[NATS] = float(nats[kept].sum())
-    return counts
+
+
+def _summary(lengths: Counter[int]) -> SentenceLengths:
+    if not lengths:
+        return SentenceLengths(0.0, 0, 0, 0)
+    values, numbers = np.array(sorted(lengths.items()), np.int64).T
+    reached = np.cumsum(numbers)
+    middle, most = np.searchsorted(reached, [0.5 * reached[-1], 0.95 * reached[-1]])
+    return SentenceLengths(
+        mean=round(float((values * numbers).sum() / reached[-1]), 2),
+        median=int(values[middle]),
+        p95=int(values[most]),
+        longest=int(values[-1]),
+    )

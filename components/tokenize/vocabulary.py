@@ -12,11 +12,12 @@ from pathlib import Path
 import numpy as np
 import sentencepiece
 
-from components.tokenize.config import Config
+from components.artifacts.token_index import VOCABULARY
+from components.tokenize.config import LEAST_COVERAGE, Config
+from components.tokenize.packing import Sentences
 from models.errors import UserError
 
 PAD, EOS, UNKNOWN = 0, 1, 2
-FILE_NAME = "vocabulary.model"
 _THREADS = 1  # the pieces depend on the number of threads
 
 
@@ -83,24 +84,17 @@ def train(config: Config, texts: Mapping[str, list[str]], tags: Iterable[str]) -
     return model.getvalue()
 
 
-def existing(path: Path, config: Config, tags: Iterable[str]) -> bytes:
-    """A vocabulary that was trained elsewhere.
+def check(path: Path, config: Config, tags: Iterable[str]) -> None:
+    """Raises ``UserError`` unless a model that was trained elsewhere can be used.
 
     Args:
       path: A SentencePiece model.
       config: Its size has to be the model's.
       tags: Pieces that it has to have, such as ``<2de>``.
-
-    Returns:
-      The serialised model.
-
-    Raises:
-      UserError: It is no such model, or lacks something that is relied on.
     """
     pieces = sentencepiece.SentencePieceProcessor()
     try:
-        model = path.read_bytes()
-        pieces.load_from_serialized_proto(model)
+        pieces.load_from_serialized_proto(path.read_bytes())
     except (OSError, RuntimeError) as error:
         raise UserError(
             f"tokenize.model: {path} is not a SentencePiece model that can be read; "
@@ -124,7 +118,6 @@ def existing(path: Path, config: Config, tags: Iterable[str]) -> bytes:
             "source says what to translate into; train it with them as "
             "user_defined_symbols"
         )
-    return model
 
 
 class Vocabulary:
@@ -141,7 +134,7 @@ class Vocabulary:
     @classmethod
     def load(cls, directory: Path) -> Vocabulary:
         """The vocabulary of an artifact of ``tokenize``."""
-        return cls((directory / FILE_NAME).read_bytes())
+        return cls((directory / VOCABULARY).read_bytes())
 
     @property
     def size(self) -> int:
@@ -169,15 +162,8 @@ class Vocabulary:
             raise UserError(f"{tag} is not in the vocabulary; it knows other languages")
         return found
 
-    def encode(
-        self, texts: Sequence[str], tag: str | None = None
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Ids of sentences: the tag where there is one, the pieces, eos.
-
-        Returns:
-          The ids of all sentences one after another, int32 [sum of lengths], and
-          the length of each, int64 [len(texts)].
-        """
+    def encode(self, texts: Sequence[str], tag: str | None = None) -> Sentences:
+        """Ids of sentences: the tag where there is one, the pieces, eos."""
         ids = self._pieces.encode(list(texts), out_type=int, add_eos=True)
         lengths = np.fromiter(map(len, ids), np.int64, len(ids))
         chained = itertools.chain.from_iterable(ids)
@@ -185,7 +171,7 @@ class Vocabulary:
         if tag is not None:
             starts = np.cumsum(lengths) - lengths
             flat, lengths = np.insert(flat, starts, self.tag_id(tag)), lengths + 1
-        return flat, lengths
+        return Sentences(flat, lengths)
 
     def decode(self, ids: Iterable[int]) -> str:
         """Text of one sentence; padding, eos and tags leave no trace."""
@@ -204,8 +190,13 @@ def _explained(config: Config, error: str) -> str:
             f"at most {found[1]} here"
         )
     if "required_chars" in error or "smaller than" in error:
+        ways = ["enlarge it"]
+        if config.character_coverage > LEAST_COVERAGE:
+            ways.append("lower tokenize.character_coverage")
+        if not config.byte_fallback:
+            ways.append("set tokenize.byte_fallback: true")
         return (
             f"tokenize.vocabulary_size: {size} is fewer than the text has "
-            "characters; enlarge it, lower character_coverage or set byte_fallback"
+            f"characters; {' or '.join(ways)}"
         )
     return f"tokenize: SentencePiece cannot train a vocabulary of {size}: {error}"

@@ -20,8 +20,7 @@ from tensorboard.plugins.hparams.plugin_data_pb2 import (
     SessionEndInfo,
     SessionStartInfo,
 )
-
-from components.tokenize import records
+from tensorboard.summary.writer.record_writer import RecordWriter
 
 _SCALARS = summary_pb2.SummaryMetadata(
     plugin_data=summary_pb2.SummaryMetadata.PluginData(plugin_name="scalars"),
@@ -118,4 +117,4 @@ class Board:
         event.wall_time = time.time()
         # Seldom enough to open the file each time; whoever watches sees it at once.
         with open(self._path, "ab") as file:
-            file.writelines(records.frame([event.SerializeToString()]))
+            RecordWriter(file).write(event.SerializeToString())

@@ -115,7 +115,7 @@ def batches(
 
     def read(task: np.ndarray, row: np.ndarray) -> tuple[np.ndarray, ...]:
         *fields, examples, tokens = rows.read(task, row)
-        return (*fields, _seen(task, examples, tokens, len(rows.tables)))
+        return (*fields, _seen(task, examples, tokens, len(rows.count)))
 
     def gather(task: tf.Tensor, row: tf.Tensor, totals: tf.Tensor):
         kinds = [tf.int32] * len(shapes) + [tf.int64]

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from components.artifacts.manifest import write_atomically
-from components.train import rows
+from components.artifacts.token_index import TokenIndex
 from components.train.config import Config
 from components.train.group import Group
 from components.train.milestones import evaluation_steps
@@ -24,8 +23,7 @@ def check(
     config: Config,
     groups: Iterable[Group],
     *,
-    index: Mapping[str, Any],
-    tasks: Iterable[str],
+    index: TokenIndex,
     jobs: int,
 ) -> None:
     """Raises ``UserError`` unless the sweep can be written to ``output``.
@@ -35,7 +33,6 @@ def check(
       config: How they are trained.
       groups: What is still to train.
       index: Of the artifact of ``tokenize``.
-      tasks: Whose rows are laid out.
       jobs: Groups that train at once.
     """
     probe = output / f".probe.{os.getpid()}"
@@ -49,7 +46,6 @@ def check(
             "--workdir"
         ) from None
     needed = {
-        "training rows": rows.bytes_needed(index, tasks),
         "checkpoints": _checkpoint_bytes(config, groups, index, jobs),
         "trained weights": _weight_bytes(config, groups, index),
     }
@@ -64,7 +60,7 @@ def check(
 
 
 def _checkpoint_bytes(
-    config: Config, groups: Iterable[Group], index: Mapping[str, Any], jobs: int
+    config: Config, groups: Iterable[Group], index: TokenIndex, jobs: int
 ) -> int:
     """Of the largest groups that train at once: those kept, and one being written."""
     copies = 1 + (config.average_decay > 0) + (config.momentum > 0)
@@ -72,9 +68,7 @@ def _checkpoint_bytes(
     return sum(largest[:jobs]) * _FLOAT * copies * (config.keep_checkpoints + 1)
 
 
-def _weight_bytes(
-    config: Config, groups: Iterable[Group], index: Mapping[str, Any]
-) -> int:
+def _weight_bytes(config: Config, groups: Iterable[Group], index: TokenIndex) -> int:
     """Of every trial, those it ends with and, where they are kept, of evaluations."""
 
     def copies(group: Group) -> int:
@@ -84,8 +78,8 @@ def _weight_bytes(
     return _FLOAT * sum(_parameters(group, index) * copies(group) for group in groups)
 
 
-def _parameters(group: Group, index: Mapping[str, Any]) -> int:
-    count = count_parameters(get_shape(group.size), index["vocabulary_size"])
+def _parameters(group: Group, index: TokenIndex) -> int:
+    count = count_parameters(get_shape(group.size), index.vocabulary_size)
     return count.total * len(group.trials)
 
 

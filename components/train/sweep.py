@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import json
 import logging
 import shutil
@@ -14,11 +13,11 @@ from typing import Any
 from components.artifacts import manifest
 from components.artifacts.manifest import Manifest
 from components.artifacts.outputs import PROGRESS
+from components.artifacts.token_index import TokenIndex
 from components.artifacts.trial import Trial
 from components.engines import cluster
 from components.engines.cores import available_cores
-from components.tokenize.reader import load_index
-from components.train import results, rows, storage
+from components.train import results, storage
 from components.train.config import Config
 from components.train.group import Group, resumed_groups
 from components.train.layout import load_record
@@ -50,7 +49,7 @@ def run_sweep(
         log.info("train: up to date")
         return manifest.load(output)
     cluster.check(config.strategy)
-    index = load_index(tokens)
+    index = TokenIndex.load(tokens)
     tasks = _tasks(trials)
     _check_data(trials, index)
     sweep = _Sweep(config, inputs, output)
@@ -59,7 +58,7 @@ def run_sweep(
         resumed_groups(config, missing, sweep.begun()), config, index
     )
     jobs = _jobs(config, costs, jobs)
-    storage.check(output, config, costs, index=index, tasks=tasks, jobs=jobs)
+    storage.check(output, config, costs, index=index, jobs=jobs)
     heartbeat = output / _HEARTBEAT
     if not sweep.member.is_chief:
         sweep.train(costs, tasks=tasks, tokens=tokens, jobs=jobs)
@@ -149,7 +148,6 @@ class _Sweep:
             config=self.config,
             tasks=tasks,
             tokens=tokens,
-            tables=self._lay_out_rows(tokens, tasks),
             output=self.output,
             progress=self.progress,
             threads=max(1, available_cores() // jobs),
@@ -169,18 +167,6 @@ class _Sweep:
             self.seconds = progress.seconds()
             if self.member.is_chief:
                 manifest.write_atomically(self._clock, json.dumps(self.seconds))
-
-    def _lay_out_rows(self, tokens: Path, tasks: tuple[str, ...]) -> Path:
-        text = json.dumps([self.inputs, tasks], sort_keys=True)
-        name = hashlib.sha256(text.encode()).hexdigest()[:16]
-        folder = self.output / PROGRESS / f"rows-{name}"
-        if self.member.is_chief:
-            rows.build(tokens, tasks, folder)
-        else:
-            cluster.wait_for_chief(
-                functools.partial(rows.is_built, folder), self.output / _HEARTBEAT
-            )
-        return folder
 
     def _begin(self, groups: Iterable[Group]) -> None:
         for group in groups:
@@ -255,15 +241,14 @@ def _tasks(trials: Sequence[Trial]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(task for trial in trials for task, _ in trial.mixture))
 
 
-def _check_data(trials: Sequence[Trial], index: dict[str, Any]) -> None:
+def _check_data(trials: Sequence[Trial], index: TokenIndex) -> None:
     """Every task that some trial gives weight must have training rows."""
     for trial in trials:
         for task, weight in trial.mixture:
-            splits = index["tasks"].get(task, {}).get("splits", {})
-            if weight > 0 and not splits.get("train", {}).get("rows"):
+            if weight > 0 and not index.training_rows(task):
                 raise UserError(
                     f"train {trial.id}: {task} has weight {weight:g} and no training "
-                    f"data (tasks with data: {', '.join(index['tasks'])})"
+                    f"data (tasks with data: {', '.join(index.tasks)})"
                 )
 
 
@@ -276,12 +261,12 @@ def _jobs(config: Config, costs: Mapping[Group, float], jobs: int) -> int:
 
 
 def _costliest_first(
-    groups: Sequence[Group], config: Config, index: dict[str, Any]
+    groups: Sequence[Group], config: Config, index: TokenIndex
 ) -> dict[Group, float]:
     """Groups with their work, in multiplications."""
 
     def cost(group: Group) -> float:
-        count = count_parameters(get_shape(group.size), index["vocabulary_size"])
+        count = count_parameters(get_shape(group.size), index.vocabulary_size)
         work = count.n + count.n_embedding / 2
         return work * config.steps_of(group.size) * len(group.trials)
 

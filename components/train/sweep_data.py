@@ -11,10 +11,9 @@ import numpy as np
 
 from components.artifacts.manifest import digest_file
 from components.artifacts.test_sets import TestSet, load_test_sets
+from components.artifacts.token_index import VOCABULARY, TokenIndex
 from components.artifacts.trial import Trial
-from components.tokenize.reader import load_index
-from components.tokenize.vocabulary import FILE_NAME as VOCABULARY
-from components.train import mixture, rows
+from components.train import mixture
 from components.train.config import Config
 from components.train.rows import Rows
 from models.errors import UserError
@@ -39,13 +38,13 @@ class SweepData:
     test_sets: tuple[TestSet, ...]
 
     @classmethod
-    def load(cls, tokens: Path, tasks: Sequence[str], tables: Path) -> SweepData:
-        """Opens an artifact of ``tokenize`` and the tables of `rows.build`."""
+    def load(cls, tokens: Path, tasks: Sequence[str]) -> SweepData:
+        """Opens an artifact of ``tokenize``."""
         return cls(
-            vocabulary_size=load_index(tokens)["vocabulary_size"],
+            vocabulary_size=TokenIndex.load(tokens).vocabulary_size,
             vocabulary=digest_file(tokens / VOCABULARY),
             tasks=tuple(tasks),
-            rows=rows.load(tables),
+            rows=Rows.load(tokens, tasks),
             test_sets=load_test_sets(tokens, tasks),
         )
 

@@ -52,7 +52,6 @@ class Assignment:
       config: How to train.
       tasks: In the order of the mixture weights.
       tokens: An artifact of ``tokenize``.
-      tables: Its training rows, see `rows.build`.
       output: One folder a trial goes here.
       progress: One folder a group in progress goes here.
       threads: Threads of a worker.
@@ -61,7 +60,6 @@ class Assignment:
     config: Config
     tasks: tuple[str, ...]
     tokens: Path
-    tables: Path
     output: Path
     progress: Path
     threads: int
@@ -114,9 +112,7 @@ def _work(
     with preemption.noticed() as stop:
         while group := _next_group(connection, stop):
             try:
-                data = data or SweepData.load(
-                    assignment.tokens, assignment.tasks, assignment.tables
-                )
+                data = data or SweepData.load(assignment.tokens, assignment.tasks)
                 shared = shared or Programs(config, data.vocabulary_size)
                 report = _Report(connection, parent)
                 asked = functools.partial(getattr, stop, "requested")

@@ -69,9 +69,9 @@ def test_the_job_of_a_cluster_is_made_without_one(runner, verb, tmp_path):
     else:
         jobs = [Job("en-de", "train", "<2de>", Path("a.jsonl.gz"), "a")]
         tokenize_graph.build(
-            pipeline, tokenize.Config(), b"model", jobs, "gs://some-bucket/t", "r.json"
+            pipeline, tokenize.Config(), b"model", jobs, "gs://some-bucket/t"
         )
-        stages = {"Tokenize", "Report"}
+        stages = {"Tokenize", "Index"}
     assert not PipelineOptionsValidator(pipeline.options, pipeline.runner).validate()
     proto = proto_of(pipeline)
     names = {

@@ -10,10 +10,10 @@ import pytest
 from components import ingest, tokenize
 from components.artifacts.test_sets import load_test_sets
 from components.artifacts.text_shards import read_shard, split_shards
+from components.artifacts.token_index import TokenIndex
 from components.ingest.cleaning.rules import Rules
 from components.ingest.config import Config, Corpus, TextTask
 from components.ingest.sources.corpus import Columns
-from components.tokenize.reader import load_index
 
 ORIGINS = {"en": "source", "de": "target", "fr": "mixed", "": "mixed"}
 
@@ -118,7 +118,7 @@ def test_they_are_evaluated_as_halves_too(made):
     tokens = base / "tokens"
     rows = tokenize.Config(vocabulary_size=50, source_length=48, target_length=48)
     tokenize.run(rows, ingest=base / "ingest", tasks=("en-de",), output=tokens)
-    assert load_index(tokens)["tasks"]["en-de"]["splits"]["train"]["rows"]
+    assert TokenIndex.load(tokens).training_rows("en-de")
     (test_set,) = load_test_sets(tokens, ("en-de",))
     parts = {origin: int(own.sum()) for origin, own in test_set.parts().items()}
     halves = [record["origin"] for record in records]

@@ -13,6 +13,7 @@ import pytest
 from components import select, tokenize
 from components.artifacts.manifest import load
 from components.artifacts.text_shards import read_shard, shard_bytes, split_shards
+from components.artifacts.token_index import TokenIndex
 from components.ingest.config import TextTask
 from components.select import worse_text
 from components.select.combined import combine
@@ -20,7 +21,6 @@ from components.select.config import Contrastive
 from components.select.contrastive import Contrast
 from components.select.layout import MODELS
 from components.select.scoring_models import Maker
-from components.tokenize.reader import load_index
 from components.tokenize.vocabulary import Vocabulary
 from components.train.layout import WEIGHTS
 from models.errors import FieldError, UserError
@@ -153,9 +153,9 @@ def test_to_keep_another_share_trains_nothing_again(made, tmp_path):
 @pytest.mark.slow
 def test_pairs_that_fit_in_no_row_are_scored_too(made):
     folder = made / ".select-models"
-    index = load_index(folder / "tokenize")
+    index = TokenIndex.load(folder / "tokenize")
     vocabulary = Vocabulary.load(folder / "tokenize").serialised
-    tag = index["tasks"]["en-de"]["tag"]
+    tag = index.tasks["en-de"].tag
     texts = ("trusted", "in_domain", "corrupted"), "both"
     models = folder / "models"
     contrast = Contrast("en-de", tag, models, "key", *texts, vocabulary, ROWS)
@@ -178,8 +178,7 @@ def test_little_text_is_gone_through_a_few_times_only(made, tmp_path):
     changed = options(tuning_epochs=2, in_domain={}, against="noisy", features=True)
     run(made, folder, changed)
     tokens = tmp_path / ".select-models" / "tokenize-trusted"
-    tasks = load_index(tokens)["tasks"].values()
-    rows = sum(task["splits"]["train"]["rows"] for task in tasks)
+    rows = sum(map(TokenIndex.load(tokens).training_rows, TASKS))
     steps = load(tmp_path / ".select-models" / "models").counts["steps"]
     assert 2 * rows / 20 <= steps < 2 * rows / 20 + 11  # 20 rows a batch, whole tens
     kinds = {(s, t): k for s, t, k in pairs("en-de", COUNT)}

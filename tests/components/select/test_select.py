@@ -11,8 +11,9 @@ import pytest
 from components import select, tokenize
 from components.artifacts.manifest import load
 from components.artifacts.text_shards import read_shard, split_shards
+from components.artifacts.token_index import TokenIndex
+from components.artifacts.token_rows import load_rows
 from components.select import ranking
-from components.tokenize.reader import load_index, load_split
 from components.tokenize.vocabulary import Vocabulary
 from models.errors import FieldError, UserError
 from tests.components.select.noisy_text import TASKS, pairs, write_ingest
@@ -95,9 +96,9 @@ def test_tokenize_reads_it_as_it_reads_ingest(made, tmp_path):
     )
     config = tokenize.Config(vocabulary_size=220, source_length=96, target_length=96)
     tokenize.run(config, ingest=output, tasks=TASKS, output=tmp_path / "tokenize")
-    splits = load_index(tmp_path / "tokenize")["tasks"]["en-de"]["splits"]
-    assert splits["train"]["examples"] == 900
-    assert splits["in_domain"]["examples"] == len(text_of(ingest, "en-de", "in_domain"))
+    splits = TokenIndex.load(tmp_path / "tokenize").tasks["en-de"].splits
+    assert splits["train"].examples == 900
+    assert splits["in_domain"].examples == len(text_of(ingest, "en-de", "in_domain"))
 
 
 def test_the_same_text_gives_the_same_bytes_with_several_workers(made, tmp_path):
@@ -207,7 +208,7 @@ def test_rows_packed_from_it_lie_in_the_order_of_their_scores(made, tmp_path):
     vocabulary = Vocabulary.load(tmp_path / "tokenize")
     table = scores_of(output, "en-de")["score"]
     score = dict(zip((t for _, t in text_of(ingest, "en-de")), table, strict=True))
-    rows = load_split(tmp_path / "tokenize", "en-de", "train")
+    rows = np.concatenate(load_rows(tmp_path / "tokenize", "en-de", "train").shards)
     means, spreads = [], []
     for ids, segments in zip(rows["target_ids"], rows["target_segments"], strict=True):
         own = [

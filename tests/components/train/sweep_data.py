@@ -3,9 +3,10 @@
 import numpy as np
 
 from components.artifacts.test_sets import TestSet
+from components.artifacts.token_rows import FIELDS, TokenRows, pack
 from components.artifacts.trial import Trial
 from components.train.group import Group
-from components.train.rows import FIELDS, Rows
+from components.train.rows import Rows
 from components.train.sweep_data import SweepData
 
 TASKS = ("en-de", "en-fr")
@@ -28,6 +29,18 @@ def packed_rows(rng, count, shift):
     }
 
 
+def in_memory(tasks):
+    """`Rows` of the columns of each task, without files."""
+    most = 1 + max(columns["target_ids"].max() for columns in tasks)
+    shards = tuple(pack(columns, most) for columns in tasks)
+    return Rows(
+        TokenRows(shards),
+        np.array([len(shard) for shard in shards]),
+        np.array([shard["examples"].mean() for shard in shards]),
+        np.array([shard["target_tokens"].mean() for shard in shards]),
+    )
+
+
 def sweep_data(seed=0):
     rng = np.random.default_rng(seed)
     train = [packed_rows(rng, 60, 0), packed_rows(rng, 40, 1)]
@@ -42,7 +55,7 @@ def sweep_data(seed=0):
         vocabulary_size=VOCABULARY,
         vocabulary="digest of a vocabulary",
         tasks=TASKS,
-        rows=Rows.join(train),
+        rows=in_memory(train),
         test_sets=tuple(test_sets),
     )
 

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
+from components.artifacts.token_rows import FIELDS
 from components.train import mixture
-from components.train.rows import FIELDS, Rows
+from components.train.rows import Rows
+from tests.components.train.sweep_data import in_memory
 
 LENGTH = 6
 
@@ -12,13 +14,13 @@ LENGTH = 6
 def rows_of(count, first, examples):
     """Rows whose first target id is the row's number, so that it can be traced."""
     ids = np.arange(first, first + count)[:, None] + np.zeros((1, LENGTH), np.int64)
-    columns = {name: ids.astype("int32") for name in FIELDS}
+    columns = {name: ids if "ids" in name else ids * 0 + 1 for name in FIELDS}
     return {**columns, "examples": np.full(count, examples)}
 
 
 @pytest.fixture(scope="module")
 def rows():
-    return Rows.join([rows_of(300, 0, 4), rows_of(170, 300, 2)])
+    return in_memory([rows_of(300, 0, 4), rows_of(170, 300, 2)])
 
 
 def draw(
@@ -102,7 +104,7 @@ def test_seeds_differ(rows):
 
 
 def test_three_tasks():
-    rows = Rows.join([rows_of(90, 0, 3), rows_of(80, 90, 1), rows_of(70, 170, 2)])
+    rows = in_memory([rows_of(90, 0, 3), rows_of(80, 90, 1), rows_of(70, 170, 2)])
     weights = [[0.2, 0.5, 0.3]]
     _, drawn = draw(rows, weights, [9], stop=4000)
     examples = drawn * rows.examples
@@ -152,9 +154,9 @@ def test_within_a_stand_every_row_is_seen_as_often(rows):
 
 
 def test_a_task_without_rows_stays_without(rows):
-    empty = Rows.join([rows_of(30, 0, 2), rows_of(1, 300, 2)])
-    none = empty.tables[1][:0]
-    left = Rows((empty.tables[0], none), empty.lengths, empty.examples, empty.examples)
+    some = in_memory([rows_of(30, 0, 2)])
+    means = np.array([2.0, 0.0])
+    left = Rows(some.rows, np.array([30, 0]), means, means)
     annealing = mixture.Annealing(keep=0.01, steps=10)
     ids, _ = draw(left, [[1.0, 0.0]], [7], stop=50, annealing=annealing)
     assert set(ids[20:].ravel()) == {0}  # one row at least

@@ -3,25 +3,22 @@
 import numpy as np
 import pytest
 
-from components.tokenize import packing, shards
-from components.tokenize.config import Config
+from components.tokenize import packing
 from components.train import mixture
-from components.train.rows import Rows
+from tests.components.train.sweep_data import in_memory
 
 LENGTH = 32
-CONFIG = Config(source_length=LENGTH, target_length=LENGTH)
 WEIGHTS = np.array([[0.05, 0.95], [0.3, 0.7], [0.5, 0.5], [0.9, 0.1]])
 STEPS, BATCH = 400, 20
 
 
 def packed(lengths):
     """Columns of the rows of a task, packed as ``tokenize`` packs them."""
-    sides = [shards.Side(np.full(one.sum(), 3, np.int32), one) for one in lengths]
+    sides = [packing.Sentences(np.full(n.sum(), 3, np.int32), n) for n in lengths]
     plan = packing.plan(
         *lengths, source_length=LENGTH, target_length=LENGTH, window=1024
     )
-    columns = shards.rows(*sides, plan, CONFIG)
-    return columns | {"examples": columns["examples"][:, 0]}
+    return plan.lay_out(*sides) | {"examples": plan.examples}
 
 
 def made_up():
@@ -57,7 +54,8 @@ def deviations(rows, probabilities, counted):
     """
     seen = realised(rows, probabilities)[..., counted]
     shares = seen / seen.sum(axis=1, keepdims=True)
-    units = [table[:, -2 + counted].astype(float) for table in rows.tables]
+    name = ("examples", "target_tokens")[counted]
+    units = [shard[name].astype(float) for shard in rows.rows.shards]
     mean, square = (
         np.array([(one**power).mean() for one in units]) for power in (1, 2)
     )
@@ -75,7 +73,7 @@ def test_realised_shares_are_the_weights(counted):
 
 def check_realised_shares(lengths, counted):
     """Shares of the rows drawn are the weights, of examples or of target tokens."""
-    rows = Rows.join([packed(task) for task in lengths])
+    rows = in_memory([packed(task) for task in lengths])
     per_row = (rows.examples, rows.target_tokens)[counted]
     corrected = mixture.row_probabilities(WEIGHTS, per_row)
     assert deviations(rows, corrected, counted).max() < 3

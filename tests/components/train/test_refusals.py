@@ -11,17 +11,17 @@ from collections import namedtuple
 import numpy as np
 import pytest
 
+from components.artifacts.token_index import TokenIndex
 from components.artifacts.trial import Trial
 from components.engines import preemption
 from components.train import run, storage, worker
 from components.train.config import Config
 from components.train.group import form_groups
 from components.train.milestones import evaluation_steps
-from components.train.rows import Rows
 from components.train.sweep_data import batch_rows, micro_batches
 from models.errors import FieldError, UserError
 from models.nmt.sizes import count_parameters, get_shape
-from tests.components.train.sweep_data import TASKS, VOCABULARY, packed_rows
+from tests.components.train.sweep_data import TASKS, VOCABULARY, in_memory, packed_rows
 from tests.components.train.token_files import write_tokens
 
 CONFIG = Config(sizes=("2k",), mixtures=(0.3,), steps=40, warmup_steps=10)
@@ -81,7 +81,7 @@ def test_a_disk_without_room(tmp_path, monkeypatch):
     usage = namedtuple("usage", "total used free")
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(10**9, 10**9, 20_000))
     with pytest.raises(
-        UserError, match=r"20 kB free, the sweep needs about .*\(10 kB training rows"
+        UserError, match=r"20 kB free, the sweep needs about .*\(.* checkpoints, "
     ):
         train(tmp_path / "tokens", tmp_path / "train", trial((0.3, 0.7)))
 
@@ -91,7 +91,7 @@ def test_room_is_counted_for_what_is_written():
     trials = [trial((p, 1 - p)) for p in (0.1, 0.2, 0.3, 0.4)]
     groups = form_groups(config, trials)
     total = count_parameters(get_shape("2k"), VOCABULARY).total
-    index = {"vocabulary_size": VOCABULARY}
+    index = TokenIndex(VOCABULARY, 12, 12, {})
     one = storage._checkpoint_bytes(config, groups, index, 1)
     # Two trials, weights and average, two kept and one being written, 4 bytes each.
     assert one == 2 * total * 2 * 3 * 4
@@ -105,7 +105,7 @@ def test_room_is_counted_for_what_is_written():
 
 
 def rows():
-    return Rows.join([packed_rows(np.random.default_rng(0), 9, 0)])
+    return in_memory([packed_rows(np.random.default_rng(0), 9, 0)])
 
 
 def test_a_batch_that_does_not_hold_its_rows():
@@ -158,7 +158,7 @@ def test_a_disk_that_fails_in_training_is_said_and_not_tried_again(
             raise OSError(number, "what the system says", str(tmp_path / "curve.csv"))
 
     monkeypatch.setattr("components.train.trainer.GroupTrainer", Trainer)
-    assignment = worker.Assignment(CONFIG, TASKS, *[tmp_path] * 4, threads=1)
+    assignment = worker.Assignment(CONFIG, TASKS, *[tmp_path] * 3, threads=1)
     (group,) = form_groups(CONFIG, [trial((0.3, 0.7))])
     with pytest.raises(UserError, match="curve.csv: cannot be written: what the syst"):
         worker._train(assignment, group, None, None, print, bool, 0.0)
@@ -170,7 +170,7 @@ def test_other_failures_of_the_system_are_not_called_a_full_disk(monkeypatch, tm
             raise OSError(errno.EIO, "broken")
 
     monkeypatch.setattr("components.train.trainer.GroupTrainer", Trainer)
-    assignment = worker.Assignment(CONFIG, TASKS, *[tmp_path] * 4, threads=1)
+    assignment = worker.Assignment(CONFIG, TASKS, *[tmp_path] * 3, threads=1)
     (group,) = form_groups(CONFIG, [trial((0.3, 0.7))])
     with pytest.raises(OSError, match="broken"):
         worker._train(assignment, group, None, None, print, bool, 0.0)

@@ -1,14 +1,18 @@
 """An artifact of ``tokenize`` on disk, without Beam: the rows of `sweep_data`."""
 
 import io
-import json
 
 import numpy as np
 import sentencepiece
 
 from components.artifacts import manifest
-from components.tokenize import records
-from components.tokenize.layout import FORMAT, VERSION
+from components.artifacts.token_index import (
+    SentenceLengths,
+    SplitTokens,
+    TaskTokens,
+    TokenIndex,
+)
+from components.artifacts.token_rows import SIDES, pack, shard_bytes
 from tests.components.train.sweep_data import LENGTH, TASKS, VOCABULARY, packed_rows
 
 
@@ -26,32 +30,28 @@ def vocabulary_model():
     return model.getvalue()
 
 
-def columns_of(rows):
-    """The columns of `packed_rows` as a file of ``tokenize`` has them."""
-    found = {}
-    for side in ("source", "target"):
-        segments = rows[f"{side}_segments"]
-        found[f"{side}_ids"] = rows[f"{side}_ids"]
-        found[f"{side}_segments"] = segments
-        found[f"{side}_positions"] = np.zeros_like(segments)
-    return found | {"examples": rows["examples"][:, None]}
-
-
 def write_shard(path, columns):
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(b"".join(records.frame(records.examples(columns))))
+    path.write_bytes(shard_bytes(pack(columns, VOCABULARY)))
 
 
 def split_counts(rows, files):
     """What ``index.json`` says of a split."""
-    return {
-        "rows": len(rows["examples"]),
-        "examples": int(rows["examples"].sum()),
-        "target_tokens": int((rows["target_segments"] > 0).sum()),
-        "dropped_too_long": 0,
-        "nats": None,
-        "files": files,
-    }
+    tokens = [int((rows[f"{side}_segments"] > 0).sum()) for side in SIDES]
+    lengths = SentenceLengths(5.5, 5, 6, 6)
+    return SplitTokens(
+        len(rows["examples"]),
+        int(rows["examples"].sum()),
+        *tokens,
+        dropped_too_long=0,
+        unknown_rate=0.0,
+        byte_rate=0.0,
+        source_lengths=lengths,
+        target_lengths=lengths,
+        fill=(LENGTH - 1) / LENGTH,
+        nats=None,
+        files=tuple(files),
+    )
 
 
 def write_tokens(folder, *, train_rows=(60, 40), shards=2):
@@ -60,31 +60,21 @@ def write_tokens(folder, *, train_rows=(60, 40), shards=2):
     tasks, written = {}, []
     for shift, (task, count) in enumerate(zip(TASKS, train_rows, strict=True)):
         rows = packed_rows(rng, count, shift)
-        columns = columns_of(rows)
-        files = [f"{task}/train-{part}.tfrecord" for part in range(shards)]
+        files = [f"{task}/train-{part}.npy" for part in range(shards)]
         bounds = [count * part // shards for part in range(shards + 1)]
         for name, first, last in zip(files, bounds, bounds[1:], strict=False):
-            part = {key: value[first:last] for key, value in columns.items()}
+            part = {key: value[first:last] for key, value in rows.items()}
             write_shard(folder / name, part)
         test = packed_rows(rng, 7, shift)
         numbers = rng.permutation(14).reshape(7, 2).astype("int32")
-        test_file = f"{task}/in_domain.tfrecord"
-        sentence_ids = {"sentence_ids": list(numbers)}
-        write_shard(folder / test_file, columns_of(test) | sentence_ids)
+        test_file = f"{task}/in_domain.npy"
+        write_shard(folder / test_file, test | {"sentence_ids": numbers})
         splits = {"in_domain": split_counts(test, [test_file])}
         if count:
             splits["train"] = split_counts(rows, files)
-        tasks[task] = {"tag": None, "splits": splits}
+        tasks[task] = TaskTokens(None, splits)
         written.append(rows)
-    index = {
-        "format": FORMAT,
-        "version": VERSION,
-        "vocabulary_size": VOCABULARY,
-        "source_length": LENGTH,
-        "target_length": LENGTH,
-        "tasks": tasks,
-    }
-    (folder / "index.json").write_text(json.dumps(index))
+    TokenIndex(VOCABULARY, LENGTH, LENGTH, tasks).save(folder)
     (folder / "vocabulary.model").write_bytes(vocabulary_model())
     manifest.seal(folder, verb="tokenize", config={}, inputs={}, counts={}, seconds=1.0)
     return written

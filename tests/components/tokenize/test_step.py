@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import random
+import statistics
 from pathlib import Path
 
 import numpy as np
@@ -11,15 +11,11 @@ import pytest
 
 from components import tokenize
 from components.artifacts.text_shards import read_shard, shard_bytes, split_shards
-from components.tokenize.reader import NO_SENTENCE, load_index, load_split
-from components.tokenize.vocabulary import (
-    EOS,
-    PAD,
-    UNKNOWN,
-    Vocabulary,
-    target_tags,
-)
-from models.errors import FieldError, UserError
+from components.artifacts.token_index import TokenIndex
+from components.artifacts.token_rows import NO_SENTENCE, load_rows
+from components.tokenize.vocabulary import EOS, PAD, Vocabulary
+from models.errors import UserError
+from tests.components.tokenize.small_ingest import write_manifest
 
 TASKS = ("en-de", "en-zh")
 WORDS = {
@@ -66,19 +62,7 @@ def an_ingest(directory: Path) -> Path:
         ]
         path = directory / task / "in_domain-00000-of-00001.jsonl.gz"
         path.write_bytes(shard_bytes(tests))
-    (directory / "manifest.json").write_text(
-        json.dumps(
-            {
-                "verb": "ingest",
-                "key": "0" * 64,
-                "inputs": {},
-                "config": {},
-                "packages": {},
-                "counts": {},
-                "seconds": 1.0,
-            }
-        )
-    )
+    write_manifest(directory, {})
     return directory
 
 
@@ -99,10 +83,14 @@ def made(tmp_path_factory) -> tuple[Path, Path]:
     return ingest, run(ingest, base / "tokenize")
 
 
+def rows_of(output: Path, task: str, split: str) -> np.ndarray:
+    return np.concatenate(load_rows(output, task, split).shards)
+
+
 def read_back(output: Path, task: str, split: str) -> list[tuple[str, str]]:
     """The text of every pair in the rows of a split."""
     vocabulary = Vocabulary.load(output)
-    rows = load_split(output, task, split)
+    rows = rows_of(output, task, split)
     pairs = []
     for row, count in enumerate(rows["examples"]):
         for segment in range(1, count + 1):
@@ -136,10 +124,11 @@ def test_rows_have_static_shapes_tags_and_an_end_for_each_sentence(made):
     _, output = made
     vocabulary = Vocabulary.load(output)
     for task, tag in (("en-de", "<2de>"), ("en-zh", "<2zh>")):
-        rows = load_split(output, task, "train")
+        rows = rows_of(output, task, "train")
         assert rows["source_ids"].shape[1:] == (48,)
         assert rows["target_ids"].shape[1:] == (40,)
-        firsts = (rows["source_positions"] == 0) & (rows["source_segments"] > 0)
+        firsts = np.diff(rows["source_segments"], axis=1, prepend=0) == 1
+        firsts &= rows["source_segments"] > 0
         assert set(rows["source_ids"][firsts]) == {vocabulary.tag_id(tag)}
         pairs = rows["examples"].sum()
         for side in ("source", "target"):
@@ -153,7 +142,7 @@ def test_rows_have_static_shapes_tags_and_an_end_for_each_sentence(made):
 def test_a_test_set_says_which_sentence_each_segment_is(made):
     ingest, output = made
     for task in TASKS:
-        rows = load_split(output, task, "in_domain")
+        rows = rows_of(output, task, "in_domain")
         paths = split_shards(ingest / task, "in_domain")
         tests = list(read_shard(paths[0]))
         texts = read_back(output, task, "in_domain")
@@ -166,33 +155,54 @@ def test_a_test_set_says_which_sentence_each_segment_is(made):
             assert text == (tests[number]["source"], tests[number]["target"])
         origins = [tests[number]["origin"] for number in numbers]
         assert rows["origins"][there].tolist() == origins
-        nats = [tests[number]["nats"] for number in numbers]
-        assert rows["nats"][there] == pytest.approx(nats, rel=1e-6)
-        assert np.isnan(rows["nats"][~there]).all()
+        assert (rows["origins"][~there] == "").all()
+        nats = sum(tests[number]["nats"] for number in numbers)
+        index = TokenIndex.load(output)
+        assert index.tasks[task].splits["in_domain"].nats == pytest.approx(nats)
 
 
 def test_the_index_counts_what_is_in_the_files(made):
     ingest, output = made
-    index = load_index(output)
-    assert index["vocabulary_size"] == 90
+    index = TokenIndex.load(output)
+    assert index.vocabulary_size == 90
     for task in TASKS:
-        described = index["tasks"][task]
-        assert described["tag"] == f"<2{task[-2:]}>"
-        for split, counts in described["splits"].items():
-            rows = load_split(output, task, split)
+        described = index.tasks[task]
+        assert described.tag == f"<2{task[-2:]}>"
+        for split, counts in described.splits.items():
+            rows = rows_of(output, task, split)
             used = np.count_nonzero(rows["source_segments"])
-            assert counts["source_tokens"] == used
+            assert counts.source_tokens == used
             used += np.count_nonzero(rows["target_segments"])
-            assert counts["fill"] == pytest.approx(used / (len(rows["examples"]) * 88))
-            assert counts["examples"] == rows["examples"].sum()
-            assert counts["unknown_rate"] == counts["byte_rate"] == 0
+            assert counts.fill == pytest.approx(used / (len(rows) * 88))
+            assert counts.examples == rows["examples"].sum()
+            assert counts.unknown_rate == counts.byte_rate == 0
             total = len(text_of(ingest, task, split))
-            assert counts["examples"] + counts["dropped_too_long"] == total
-        test = described["splits"]["in_domain"]
-        assert (test["examples"], test["dropped_too_long"]) == (12, 2)
-        assert described["splits"]["train"]["nats"] is None
-        kept = np.nansum(load_split(output, task, "in_domain")["nats"])
-        assert test["nats"] == pytest.approx(kept, rel=1e-6)
+            assert counts.examples + counts.dropped_too_long == total
+        test = described.splits["in_domain"]
+        assert (test.examples, test.dropped_too_long) == (12, 2)
+        assert described.splits["train"].nats is None
+
+
+def test_the_index_tells_lengths(made):
+    ingest, output = made
+    vocabulary = Vocabulary.load(output)
+    for task, described in TokenIndex.load(output).tasks.items():
+        for split, counts in described.splits.items():
+            sides = zip(*text_of(ingest, task, split), strict=True)
+            tags, told = (
+                (described.tag, None),
+                (
+                    counts.source_lengths,
+                    counts.target_lengths,
+                ),
+            )
+            for texts, tag, found in zip(sides, tags, told, strict=True):
+                _, lengths = vocabulary.encode(texts, tag)
+                assert found.mean == pytest.approx(lengths.mean(), abs=0.006)
+                assert found.median == statistics.median_low(lengths.tolist())
+                assert found.longest == lengths.max()
+                ordered = np.sort(lengths)
+                assert found.p95 == ordered[int(np.ceil(0.95 * len(ordered))) - 1]
 
 
 def test_a_pair_longer_than_a_row_is_a_dead_letter(made):
@@ -219,48 +229,12 @@ def test_the_same_text_gives_the_same_bytes(made, tmp_path):
 def test_one_target_language_needs_no_tag(made, tmp_path):
     ingest, _ = made
     output = run(ingest, tmp_path / "one", tasks=("en-de",), vocabulary_size=44)
-    assert load_index(output)["tasks"]["en-de"]["tag"] is None
-    source = load_split(output, "en-de", "train")["source_ids"]
+    assert TokenIndex.load(output).tasks["en-de"].tag is None
+    source = rows_of(output, "en-de", "train")["source_ids"]
     vocabulary = Vocabulary.load(output)
     assert vocabulary.decode(source[0][:12]).split()[0] in WORDS["en"]
     with pytest.raises(UserError, match="<2de> is not in the vocabulary"):
         vocabulary.tag_id("<2de>")
-
-
-def test_bytes_stand_for_characters_the_vocabulary_lacks(made, tmp_path):
-    ingest, output = made
-    flat, _ = Vocabulary.load(output).encode(["the 🙂 house"])
-    assert UNKNOWN in flat
-    with_bytes = run(
-        ingest, tmp_path / "bytes", vocabulary_size=340, byte_fallback=True
-    )
-    vocabulary = Vocabulary.load(with_bytes)
-    flat, lengths = vocabulary.encode(["the 🙂 house", "河"], tag="<2zh>")
-    assert UNKNOWN not in flat
-    assert vocabulary.decode(flat[: lengths[0]]) == "the 🙂 house"
-    assert vocabulary.decode(flat[lengths[0] :]) == "河"
-    house = vocabulary.encode(["the house"])[0]
-    assert vocabulary.byte_pieces[flat].sum() == 4  # of the emoji
-    assert not vocabulary.byte_pieces[house].any()
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (
-            {"vocabulary_size": 5000},
-            r"vocabulary_size: 5000 is more than .*at most \d+",
-        ),
-        ({"vocabulary_size": 20}, r"vocabulary_size: 20 is fewer than .* characters"),
-    ],
-)
-def test_a_vocabulary_that_does_not_suit_the_text_is_explained(
-    made, tmp_path, options, message
-):
-    ingest, _ = made
-    with pytest.raises(UserError, match=message):
-        run(ingest, tmp_path / "x", **options)
-    assert not (tmp_path / "x").exists()
 
 
 def test_a_shard_without_pairs_is_a_file_without_rows(made, tmp_path):
@@ -274,7 +248,7 @@ def test_a_shard_without_pairs_is_a_file_without_rows(made, tmp_path):
     (tmp_path / "manifest.json").write_bytes((ingest / "manifest.json").read_bytes())
     output = run(tmp_path, tmp_path / "x", tasks=("en-de",), vocabulary_size=44)
     assert sorted(read_back(output, "en-de", "train")) == sorted(pairs)
-    assert (output / "en-de" / "train-00001-of-00002.tfrecord").read_bytes() == b""
+    assert len(np.load(output / "en-de" / "train-00001-of-00002.npy")) == 0
 
 
 def test_rows_too_short_for_any_pair_are_explained(made, tmp_path):
@@ -291,39 +265,6 @@ def test_rows_too_short_for_any_pair_are_explained(made, tmp_path):
 
 
 def test_a_task_that_was_not_ingested_is_named(made, tmp_path):
-    ingest, output = made
+    ingest, _ = made
     with pytest.raises(UserError, match="no shards of task en-fr"):
         run(ingest, tmp_path / "x", tasks=("en-de", "en-fr"))
-    with pytest.raises(UserError, match="no task en-fr; it has en-de, en-zh"):
-        load_split(output, "en-fr", "train")
-    with pytest.raises(UserError, match="no split news of en-de; it has in_domain"):
-        load_split(output, "en-de", "news")
-    with pytest.raises(UserError, match="run tokenize first"):
-        load_split(tmp_path, "en-de", "train")
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"vocabulary_size": 7},
-        {"vocabulary_size": 200, "byte_fallback": True},
-        {"character_coverage": 0.5},
-        {"sentences": 0},
-        {"packing_window": 0},
-        {"source_length": 3},
-        {"target_length": 20_000},
-        {"beam_options": ("--runner=DirectRunner",)},
-    ],
-)
-def test_options_out_of_range_are_field_errors(options):
-    with pytest.raises(FieldError):
-        a_config(**options)
-
-
-def test_tags_tell_target_languages_apart():
-    assert target_tags(("en-de", "en-fr", "zh-fr")) == {
-        "en-de": "<2de>",
-        "en-fr": "<2fr>",
-        "zh-fr": "<2fr>",
-    }
-    assert target_tags(("de-en", "zh-en")) == {"de-en": None, "zh-en": None}
