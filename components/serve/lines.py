@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import re
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import BinaryIO, Protocol
@@ -19,11 +20,12 @@ _PATIENCE = 0.05  # seconds to wait for one more line before those at hand are d
 _CHUNK = 1 << 16  # bytes
 _MOST_BYTES = 1 << 24  # of the lines that wait, and of a group, up to its last line
 _FIRST_GROUP = 64  # lines
+_LINE_ENDS = re.compile("[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]+")
 
 
 @dataclasses.dataclass(frozen=True)
-class Found:
-    """One translation of a line.
+class Translated:
+    """One translation of a text.
 
     Attributes:
       text: A single line.
@@ -34,13 +36,13 @@ class Found:
     score: float
 
 
-EMPTY = (Found("", 0.0),)
+EMPTY = (Translated("", 0.0),)
 
 
 class LineTranslator(Protocol):
     """What translates lines."""
 
-    def translate(self, texts: list[str]) -> list[tuple[Found, ...]]:
+    def translate(self, texts: list[str]) -> list[tuple[Translated, ...]]:
         """One or more translations of each text, the best first."""
 
 
@@ -64,7 +66,7 @@ def translate_lines(
     lines: Iterable[list[bytes]],
     tally: Tally,
     report: Callable[[Tally], None],
-) -> Iterator[list[tuple[Found, ...]]]:
+) -> Iterator[list[tuple[Translated, ...]]]:
     """Translates groups of lines.
 
     Args:
@@ -79,7 +81,7 @@ def translate_lines(
     for group in lines:
         texts = [clean(line) for line in group]
         places = [place for place, text in enumerate(texts) if text]
-        found: list[tuple[Found, ...]] = [EMPTY] * len(texts)
+        found: list[tuple[Translated, ...]] = [EMPTY] * len(texts)
         translated = translator.translate([texts[place] for place in places])
         for place, own in zip(places, translated, strict=True):
             found[place] = own
@@ -91,6 +93,11 @@ def translate_lines(
         )
         yield found
         report(tally)
+
+
+def one_line(text: str) -> str:
+    """A text as one line and one cell of a table, whatever the model wrote."""
+    return _LINE_ENDS.sub(" ", text).strip()
 
 
 def clean(line: bytes) -> str:

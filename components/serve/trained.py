@@ -131,9 +131,9 @@ def load_trained(
     )
 
 
-def check_tokens(train: Path, trained_on: str, tokens: Path) -> None:
+def check_tokens(train: Path, tokens: Path) -> None:
     """Raises ``UserError`` unless a sweep was trained on these tokens."""
-    if trained_on != manifest.digest_input(tokens):
+    if manifest.load(train).inputs["tokens"] != manifest.digest_input(tokens):
         raise UserError(
             f"{train}: trained with another vocabulary or text than that of {tokens}; "
             "name the tokens it was trained on, or train again"
