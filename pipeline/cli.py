@@ -20,9 +20,10 @@ from models.errors import UserError
 from pipeline import (
     comparison_command,
     experiment_commands,
+    export_command,
     law_commands,
     question_commands,
-    translation_commands,
+    translate_command,
 )
 from pipeline.command_parser import Formatter, Parser
 
@@ -63,7 +64,8 @@ def build_parser() -> argparse.ArgumentParser:
     law_commands.add(commands)
     question_commands.add(commands)
     comparison_command.add(commands)
-    translation_commands.add(commands)
+    translate_command.add(commands)
+    export_command.add(commands)
     return parser
 
 

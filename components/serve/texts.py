@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from components.serve.lines import Translated, one_line
 from components.serve.trained import Trained
-from components.serve.translator import BATCH, ComputeType, Translator
+from components.serve.translator import ComputeType, Translator
 from models.nmt.search_options import Hypothesis, SearchOptions
 
 # Where a text may be cut, the best places first: after a sentence, after a part of
@@ -49,7 +49,7 @@ class TextTranslator:
         tag: str | None,
         longest: int | None = None,
         compute_type: ComputeType = "float32",
-        batch: int = BATCH,
+        batch: int | None = None,
     ):
         self.in_pieces = 0
         self._trained, self._options, self._tag = trained, options, tag

@@ -84,6 +84,24 @@ class Trained:
             )
         return self.tags[found[0]]
 
+    def offered(self, *, zero_shot: bool) -> dict[str, str | None]:
+        """Language -> tag, of those that the model was trained to write.
+
+        Args:
+          zero_shot: Offer those too that it has a tag for and was not trained for.
+
+        Raises:
+          UserError: There is none.
+        """
+        found = {
+            task.partition("-")[2]: tag
+            for task, tag in self.tags.items()
+            if zero_shot or self.mixture.get(task, 0) > 0
+        }
+        if not found:
+            raise UserError(f"{self.name}: trained for no task of its vocabulary")
+        return found
+
     def encode(self, texts: Sequence[str], tag: str | None) -> list[list[int]]:
         """The ids of each sentence as in training: tag, pieces, end of sentence."""
         flat, lengths = self.vocabulary.encode(texts, tag)

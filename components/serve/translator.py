@@ -20,7 +20,7 @@ from components.serve.trained import Trained
 from models.errors import UserError
 from models.nmt.search_options import END_ID, PAD_ID, Hypothesis, SearchOptions
 
-BATCH = 64  # sentences
+_BATCH = 64  # sentences
 ComputeType = Literal["float32", "bfloat16", "int8"]
 Ids = Sequence[int]
 
@@ -52,7 +52,7 @@ class Translator:
       trained: The model.
       options: What to search for.
       compute_type: Of the matrix products. ``int8`` quantises the weights.
-      batch: Most sentences that are decoded together.
+      batch: Most sentences that are decoded together; 64 by default.
       search: What searches; by default CTranslate2 where it can decode the model.
 
     Raises:
@@ -65,13 +65,13 @@ class Translator:
         options: SearchOptions,
         *,
         compute_type: ComputeType = "float32",
-        batch: int = BATCH,
+        batch: int | None = None,
         search: Callable[..., Search] | None = None,
     ):
         self.options = options
         self._largest = trained.vocabulary.size - 1
         search = search or _default_search(trained)
-        self._search = search(trained, options, compute_type, batch)
+        self._search = search(trained, options, compute_type, batch or _BATCH)
 
     def translate(
         self, sources: Sequence[Ids], prefixes: Sequence[Ids] | None = None

@@ -80,7 +80,7 @@ def beam_search(
       prefixes: int32 ``[batch, P]``, tokens to begin with, 0 after the last one; a
         prefix is shorter than its sentence's limit.
     """
-    batch, beams = source_ids.shape[0], options.beams
+    batch, beams = ops.shape(source_ids)[0], options.beams
     decoder = CachedDecoder(model, source_ids, length)
     tokens = ops.zeros((batch, beams, length), "int32")
     absent = ops.full((batch, beams), NEVER, "float32")
@@ -176,7 +176,7 @@ def _forced(gains: Tensor, time: Tensor, prefixes: Tensor | None) -> Tensor:
 
 def _gather(x: Tensor, places: Tensor) -> Tensor:
     """Rows of ``[batch, count, ...]`` that int32 ``[batch, chosen]`` names."""
-    batch, count, *rest = x.shape
-    first = ops.arange(batch, dtype="int32")[:, None] * count
-    rows = ops.reshape(x, (batch * count, *rest))
+    _, count, *rest = x.shape
+    first = ops.arange(ops.shape(places)[0], dtype="int32")[:, None] * count
+    rows = ops.reshape(x, (-1, *rest))
     return ops.take(rows, ops.cast(places, "int32") + first, axis=0)

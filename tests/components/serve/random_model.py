@@ -19,6 +19,7 @@ class Pieces:
     """Stands for `components.tokenize.vocabulary.Vocabulary`."""
 
     size: int = VOCABULARY
+    serialised: bytes = b""
 
     @property
     def pieces(self) -> list[str]:

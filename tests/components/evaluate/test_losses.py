@@ -1,11 +1,9 @@
 """The final loss of a trial, and the truth it is compared with."""
 
-import numpy as np
 import pytest
 
 from components.artifacts.metrics_table import MetricsRow
-from components.engines.cross_entropy import sum_by_segment
-from components.evaluate.step import final_row, irreducible_losses
+from components.evaluate.losses import final_row, irreducible_losses
 
 
 def row(step, loss):
@@ -32,14 +30,6 @@ def test_final_loss_is_the_median_over_the_last_tenth():
     curve = [row(900, 9.0), row(920, 2.5), row(960, 2.0), row(1000, 2.2)]
     final = final_row(curve, 1000)
     assert (final.loss, final.step, final.loss_kind) == (2.2, 1000, "final")
-
-
-def test_sum_by_segment_worked_example():
-    sums, counts = sum_by_segment(
-        np.array([[[1.0, 2.0, 4.0, 8.0]]]), np.array([[1, 1, 2, 0]]), 2
-    )
-    np.testing.assert_array_equal(sums, [[[3.0, 4.0]]])
-    np.testing.assert_array_equal(counts, [[2, 1]])
 
 
 def test_irreducible_loss_is_per_target_token():
