@@ -195,7 +195,7 @@ def _cleaned(batch: Mapping[str, list[str]], task: str) -> dict[str, Any]:
     from components.ingest.cleaning.pairs import Pairs
     from components.ingest.cleaning.repair import repair
     from components.ingest.cleaning.rules import Rules
-    from components.ingest.keys import pair_keys, sentence_keys
+    from components.ingest.duplicates.keys import pair_keys, sentence_keys
 
     sides = zip(repair(batch["source"]), repair(batch["target"]), strict=True)
     whole = [(source, target) for source, target in sides if source and target]
@@ -257,7 +257,7 @@ CASES = {"polyscale": run_polyscale, "datasets": run_datasets}
 
 def _copy_text(data: Path, base: Path, most: int | None) -> None:
     """The text of each task in two plain files."""
-    from components.ingest.sources.compression import chunks
+    from components.ingest.sources.text_files import chunks
 
     for task in TASKS:
         for side, language in zip(("source", "target"), task.split("-"), strict=True):

@@ -19,12 +19,13 @@ from models.errors import UserError
 from models.laws import (
     Observations,
     Options,
+    Query,
     fit_approximate,
     fit_individual,
     fit_joint,
     observations,
 )
-from models.laws.sharing import PERSISTENCE, candidate, choose_sharing
+from models.laws.backtest import PERSISTENCE, backtest, candidate
 
 SIZES = np.geomspace(1.6e7, 1.04e8, 7)
 WEIGHTS = np.array([0.05, 0.1, 0.3, 0.5, 0.7, 0.9, 0.95, 1.0])
@@ -48,13 +49,15 @@ def known_truth(tables: int = 200) -> None:
         value = truth(n, p) + 0.003 * rng.standard_normal(len(n))
         runs = observations(task=["a"] * len(n), n=n, p=p, value=value)
         law = fit_joint(runs)
-        joint += (law.predict(1e9, WEIGHTS) - truth(1e9, WEIGHTS)).tolist()
+        joint += (law.predict(Query(1e9, WEIGHTS)) - truth(1e9, WEIGHTS)).tolist()
         for one in fit_individual(runs)[0]:
             w = one.weightings[0].p
-            separate.append(float(one.predict(1e9, w)) - truth(1e9, w))
+            separate.append(float(one.predict(Query(1e9, w))) - truth(1e9, w))
         approximate = fit_approximate(runs, "flexible")
         inside = SIZES[-1]
-        unseen.append(float(approximate.predict(inside, 0.2)) - truth(inside, 0.2))
+        unseen.append(
+            float(approximate.predict(Query(inside, 0.2))) - truth(inside, 0.2)
+        )
     print("equation 7 true, 8 weightings x 7 sizes up to 1.04e8, noise .003")
     print(f"  RMSE at 1e9: joint {rms(joint):.4f} (bar .0040), ", end="")
     print(f"separate {rms(separate):.4f}")
@@ -73,32 +76,32 @@ def everything(path: Path) -> Observations:
 
 
 def held_out_size(name: str, runs: Observations, bar: str) -> None:
-    """Fits the smaller sizes and predicts the largest, with every sharing."""
+    """Fits the smaller sizes and predicts the largest, with every kind of law."""
     largest = runs.n == runs.n.max()
-    groups = [group for _, _, group in runs.take(~largest).groups()]
-    backtest = choose_sharing(groups)
+    groups = [group for _, _, group in runs.take(~largest).by_task()]
+    judged = backtest(groups)
     print(f"{name}: largest size held out, RMSE over all rows ({bar})")
-    for sharing in ("none", "alpha", "alpha+irreducible_loss", PERSISTENCE):
+    for kind in ("individual", "shared", "joint", PERSISTENCE):
         errors: list[float] = []
         for group in groups:
             rows = runs.take(largest & (runs.task == group.task[0]))
             rows = rows.take(_seen(rows, group))
             try:
-                predict, _ = candidate(sharing, group, Options())
+                predict, _ = candidate(kind, group, Options())
             except UserError as error:
-                print(f"  {sharing:<26} refused: {error}")
+                print(f"  {kind:<14} refused: {error}")
                 break
             errors += (predict(rows) - rows.value).tolist()
         else:
-            chosen = backtest is not None and sharing == backtest.chosen
+            chosen = judged is not None and kind == judged.chosen
             mark = "  <- chosen" if chosen else ""
-            print(f"  {sharing:<26}{rms(errors):>9.4f}{mark}")
+            print(f"  {kind:<14}{rms(errors):>9.4f}{mark}")
 
 
 def _seen(rows: Observations, group: Observations) -> np.ndarray:
     """Rows whose weighting also has smaller sizes."""
-    known, _ = group.weightings()
-    weightings, index = rows.weightings()
+    known, _ = group.weightings
+    weightings, index = rows.weightings
     kept = [any(one.same(w) for w in known) for one in weightings]
     return np.array(kept)[index]
 
@@ -109,14 +112,16 @@ def leave_one_out(name: str, runs: Observations, bar: str) -> None:
     options = Options(single_size=True)
     for form in ("flexible", "auto"):
         errors = {}
-        for task, _, group in runs.groups():
+        for task, _, group in runs.by_task():
             missed = []
             for k in range(len(group)):
                 law = fit_approximate(
                     group.take(np.arange(len(group)) != k), form, options
                 )
                 mixture = dict(zip(group.tasks, group.shares[k].tolist(), strict=True))
-                missed.append(float(law.predict(group.n[k], mixture)) - group.value[k])
+                missed.append(
+                    float(law.predict(Query(group.n[k], mixture))) - group.value[k]
+                )
             errors[task] = rms(missed)
         shown = ", ".join(f"{task} {error:.4f}" for task, error in errors.items())
         print(f"  {form:<10} mean {np.mean(list(errors.values())):.4f}   {shown}")

@@ -24,6 +24,7 @@ from scipy.stats import t as student
 from models.laws import (
     Law,
     Observations,
+    Query,
     fit_approximate,
     fit_joint,
     fit_univariate,
@@ -90,7 +91,7 @@ class Textbook:
 
 def textbook(law: Law, runs: Observations) -> Textbook:
     def residuals(theta: np.ndarray) -> np.ndarray:
-        return with_theta(law, theta).predict(runs.n, runs.p) - runs.value
+        return with_theta(law, theta).predict(Query(runs.n, runs.p)) - runs.value
 
     found = least_squares(residuals, law.theta, method="lm", x_scale="jac")
     dof = len(runs) - len(law.theta)
@@ -184,8 +185,10 @@ def _prediction(
     true = float(truth("a", TARGET, np.array(p)))
     measured = true + NOISE * rng.standard_normal()
     for label, new, value in (("law", False, true), ("new run", True, measured)):
-        low, high = law.interval(TARGET, p, measured=new)
-        width = known and known.width(lambda one: float(one.predict(TARGET, p)), new)
+        low, high = law.interval(Query(TARGET, p), measured=new)
+        width = known and known.width(
+            lambda one: float(one.predict(Query(TARGET, p))), new
+        )
         tally.add(f"{name}: {label}", float(low), float(high), value, width)
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from laws_coverage import draw, truth
 from scipy.optimize import minimize
 
-from models.laws import Options, fit_approximate
+from models.laws import Options, Query, fit_approximate
 from models.laws.design import cheapest
 from models.laws.precision import Precision, precision
 
@@ -84,7 +84,7 @@ def error(n: np.ndarray, p: np.ndarray, simulations: int) -> float:
     use = p > 0
     for _ in range(simulations):
         law = fit_approximate(draw("a", n[use], p[use], rng), "flexible", Options())
-        missed.append(law.predict(TARGET, inner) - truth("a", TARGET, inner))
+        missed.append(law.predict(Query(TARGET, inner)) - truth("a", TARGET, inner))
     return float(np.sqrt(np.mean(np.square(missed))))
 
 

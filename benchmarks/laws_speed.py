@@ -34,9 +34,10 @@ SCALE = 0.025
 def table(rng: np.random.Generator) -> tuple[GroupedPowerLaw, np.ndarray]:
     """A joint table with random coefficients and seed noise .003."""
     reference = np.exp(np.log(SIZES).mean())
-    names = ("alpha", *(f"beta[{p:g}]" for p in WEIGHTS), "irreducible_loss")
     index = np.repeat(np.arange(8), 7)
-    form = grouped_form(np.tile(SIZES / reference, 8), index, names)
+    form = grouped_form(
+        np.tile(SIZES / reference, 8), index, [f"{p:g}" for p in WEIGHTS], ("beta",)
+    )
     alpha = rng.uniform(0.12, 0.6)
     beta = rng.uniform(0.2, 0.8) * WEIGHTS ** -rng.uniform(0.1, 0.4)
     theta = np.array([alpha, *beta, rng.uniform(0.6, 1.8)])

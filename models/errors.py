@@ -1,5 +1,7 @@
 """The errors a person can cause, as opposed to the ones we can."""
 
+from collections.abc import Collection
+
 
 class UserError(ValueError):
     """A mistake of the person using the tool.
@@ -24,3 +26,18 @@ class FieldError(UserError):
         super().__init__(f"{field}: {problem}")
         self.field = field
         self.problem = problem
+
+
+def suggestion(word: object, known: Collection[str], prefix: str = "") -> str:
+    """``; did you mean X?``, or nothing when no known word is close.
+
+    A word that is a part of a known one counts as close: ``warmup`` is answered with
+    ``warmup_steps``. ``prefix`` is put before what is suggested.
+    """
+    import difflib  # only where something went wrong
+
+    word = str(word)
+    close = difflib.get_close_matches(word, known, n=1)
+    if not close and len(word) > 2:
+        close = [name for name in known if word in name or name in word]
+    return f"; did you mean {prefix}{close[0]}?" if close else ""

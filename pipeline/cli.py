@@ -1,31 +1,23 @@
 """``polyscale``: the command line.
 
-Start-up imports nothing heavy: each command's module brings only its arguments, and
-what a command needs is imported when it runs.
+Start-up imports nothing heavy: a command's module is imported when the command is
+called, and brings its options; what the command needs is imported when it runs.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import logging
 import os
 import sys
 from collections.abc import Sequence
-from typing import TextIO
+from typing import Any, NoReturn, TextIO
 
 from components.engines import preemption
 from components.engines.preemption import Preempted
 from components.version import VERSION
-from models.errors import UserError
-from pipeline import (
-    comparison_command,
-    experiment_commands,
-    export_command,
-    law_commands,
-    question_commands,
-    translate_command,
-)
-from pipeline.command_parser import Formatter, Parser
+from models.errors import UserError, suggestion
 
 _PACKAGES = ("components", "models", "pipeline")
 
@@ -46,27 +38,103 @@ exit status: 0 done, 2 a mistake in what was asked (one line says which), 75 sto
 SIGTERM with its work saved, 1 otherwise
 """
 
+# Command -> module and class of its options, and its line in the overview.
+COMMANDS = {
+    "run": ("experiment_commands", "Run", "every step that is not already done"),
+    "ingest": (
+        "experiment_commands", "OneStep",
+        "raw text -> clean, deduplicated, split text",
+    ),
+    "select": (
+        "experiment_commands", "OneStep",
+        "clean text -> the part of it most worth training on",
+    ),
+    "tokenize": (
+        "experiment_commands", "OneStep",
+        "text -> vocabulary and packed token shards",
+    ),
+    "train": (
+        "experiment_commands", "OneStep", "tokens -> one trained model a trial"
+    ),
+    "evaluate": (
+        "experiment_commands", "OneStep", "trained models -> the metrics table"
+    ),
+    "report": (
+        "experiment_commands", "OneStep", "everything -> one page with the figures"
+    ),
+    "plan": ("experiment_commands", "Plan", "sizes, trials, FLOPs and time of a sweep"),
+    "fit": ("law_commands", "Fit", "scaling laws of any table of runs"),
+    "simulate": ("law_commands", "Simulate", "a table from known laws"),
+    "predict": ("question_commands", "Predict", "predicted losses with intervals"),
+    "frontier": ("question_commands", "Frontier", "the trade-off between the tasks"),
+    "recommend": ("question_commands", "Recommend", "weights for a preference"),
+    "compare": (
+        "comparison_command", "Compare", "differences between trials, with intervals"
+    ),
+    "translate": (
+        "translation_commands", "Translate", "lines of text with a trained model"
+    ),
+    "export": ("translation_commands", "Export", "a trained model for other programs"),
+}  # fmt: skip
+
+
+class Formatter(argparse.RawDescriptionHelpFormatter):
+    """Keeps the line breaks of our texts and gives long option names their room."""
+
+    def __init__(self, prog: str):
+        super().__init__(prog, max_help_position=30, width=88)
+        # argparse forgets the indentation of sub-commands when it sizes the column.
+        self._action_max_length = 15
+
+
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line, with the nearest valid word."""
+
+    def __init__(self, **keywords: Any):
+        super().__init__(formatter_class=Formatter, allow_abbrev=False, **keywords)
+
+    def error(self, message: str) -> NoReturn:
+        raise UserError(f"{message} (see {self.prog} --help)")
+
+    def _check_value(self, action: argparse.Action, value: object) -> None:
+        if action.choices is not None and value not in action.choices:
+            known = [str(choice) for choice in action.choices]
+            hint = suggestion(value, known) or f" (known: {', '.join(known)})"
+            raise argparse.ArgumentError(action, f"unknown {value!r}{hint}")
+
+
+class CommandParser(Parser):
+    """Parser of one command, whose options are imported when it is called."""
+
+    def parse_known_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: Any = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        from pipeline import options
+
+        name = self.prog.split()[-1]
+        cls = _command(name)
+        if self.get_default("build") is None:
+            self.description = options.description(cls)
+            options.add_options(self, cls)
+            self.set_defaults(build=lambda parsed: options.build(cls, name, parsed))
+        return super().parse_known_args(args, namespace)
+
 
 def build_parser() -> argparse.ArgumentParser:
-    """The parser with every command; parsed arguments carry a ``handler``."""
-    parser = Parser(
-        prog="polyscale",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-        formatter_class=Formatter,
-        allow_abbrev=False,
-    )
+    """The parser with every command; parsed arguments carry ``build``."""
+    parser = Parser(prog="polyscale", description=_DESCRIPTION, epilog=_EPILOG)
     parser.add_argument("--version", action="version", version=f"polyscale {VERSION}")
     commands = parser.add_subparsers(
-        dest="command", metavar="COMMAND", title="commands", parser_class=Parser
+        dest="command", metavar="COMMAND", title="commands", parser_class=CommandParser
     )
-    experiment_commands.add(commands)
-    law_commands.add(commands)
-    question_commands.add(commands)
-    comparison_command.add(commands)
-    translate_command.add(commands)
-    export_command.add(commands)
+    for name, (_, _, summary) in COMMANDS.items():
+        commands.add_parser(name, help=summary)
     return parser
+
+
+def _command(name: str) -> type:
+    module, cls, _ = COMMANDS[name]
+    return getattr(importlib.import_module(f"pipeline.{module}"), cls)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -86,9 +154,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         if arguments.command is None:
             parser.print_help()
             return 0
+        command, call = arguments.build(arguments)
         _configure_logging()
         with preemption.raising():
-            arguments.handler(arguments)
+            command.run(call)
         sys.stdout.flush()
     except UserError as error:
         print(f"polyscale: {error}", file=sys.stderr)
@@ -97,8 +166,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"polyscale: {stop}", file=sys.stderr)
         return preemption.EXIT_STATUS
     except KeyboardInterrupt as stop:
-        said = str(stop) or "stopped; the same command continues here"
-        print(f"polyscale: {said}", file=sys.stderr)
+        message = str(stop) or "stopped; the same command continues here"
+        print(f"polyscale: {message}", file=sys.stderr)
         return 1
     except BrokenPipeError:
         # The reader of our output has gone (`| head`): nothing is left to say, and

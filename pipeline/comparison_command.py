@@ -2,72 +2,68 @@
 
 from __future__ import annotations
 
-import argparse
+import dataclasses
 import sys
 from pathlib import Path
 
-from models.errors import UserError
-from pipeline.command_parser import add_command, positive_count
-
-_COMPARE = """\
-Are trials different, or is it the choice of test sentences? Losses with 95 % intervals
-and p-values from a paired bootstrap over the sentences; where the test sets were
-translated (evaluate.quality), BLEU and chrF with sacrebleu's paired bootstrap test.
-
-  polyscale compare runs/mine en-xx_9k_p0.30_s0 en-xx_9k_p0.50_s0
-"""
+from models.errors import FieldError
+from pipeline.options import Call, option
 
 
-def add(commands: argparse._SubParsersAction) -> None:
-    """Adds the command to the parser."""
-    compare = add_command(
-        commands, "compare", "differences between trials, with intervals", _COMPARE
-    )
-    compare.add_argument(
-        "run", metavar="RUN", type=Path,
-        help="folder of a run, or of what `evaluate` made",
-    )  # fmt: skip
-    compare.add_argument(
-        "trials", metavar="TRIAL", nargs="+", help="two or more, the baseline first"
-    )
-    compare.add_argument("--task", metavar="TASK", default=None, help="only this one")
-    compare.add_argument(
-        "--test-set", metavar="NAME", default=None, help="only this one"
-    )
-    compare.add_argument(
-        "--resamples", metavar="K", type=positive_count, default=1000,
-        help="of the sentences (default: 1000)",
-    )  # fmt: skip
-    compare.add_argument(
-        "--seed", metavar="K", type=int, default=0, help="of the resamples (default: 0)"
-    )
-    compare.add_argument("--json", action="store_true", help="for a program to read")
-    compare.set_defaults(handler=_handle_compare)
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Compare:
+    """Are trials different, or is it the choice of test sentences? Losses with 95 %
+    intervals and p-values from a paired bootstrap over the sentences; where the test
+    sets were translated (evaluate.quality), BLEU and chrF with sacrebleu's paired
+    bootstrap test.
 
+      polyscale compare runs/mine en-xx_9k_p0.30_s0 en-xx_9k_p0.50_s0
 
-def _handle_compare(arguments: argparse.Namespace) -> None:
-    import dataclasses
-    import json
+    Attributes:
+      folder: Folder of a run, or of what `evaluate` made.
+      trials: Two or more, the baseline first.
+      task: Only this one.
+      test_set: Only this one.
+      resamples: Resamples of the sentences.
+      seed: Of the resamples.
+      json: For a program to read.
+    """
 
-    from components.evaluate.comparison import compare, table
-    from components.evaluate.layout import SENTENCES
+    folder: Path = option("RUN", positional=True)
+    trials: tuple[str, ...] = option("TRIAL", positional=True, split=False)
+    task: str | None = option("TASK", default=None)
+    test_set: str | None = None
+    resamples: int = 1000
+    seed: int = 0
+    json: bool = False
 
-    if arguments.seed < 0:
-        raise UserError(f"--seed {arguments.seed}: expected 0 or more")
-    folder = arguments.run
-    evaluated = folder if (folder / SENTENCES).is_dir() else folder / "evaluate"
-    found = compare(
-        evaluated,
-        arguments.trials,
-        task=arguments.task,
-        test_set=arguments.test_set,
-        resamples=arguments.resamples,
-        seed=arguments.seed,
-    )
-    if arguments.json:
-        records = [
-            dataclasses.asdict(one) | {"difference": one.difference} for one in found
-        ]
-        print(json.dumps(records, indent=1, ensure_ascii=False))
-    else:
-        sys.stdout.write(table(found))
+    def __post_init__(self) -> None:
+        if self.resamples < 1:
+            raise FieldError("resamples", f"{self.resamples}; expected 1 or more")
+        if self.seed < 0:
+            raise FieldError("seed", f"{self.seed}; expected 0 or more")
+
+    def run(self, call: Call) -> None:
+        """Prints the comparison."""
+        import json
+
+        from components.evaluate.comparison import compare, table
+        from components.evaluate.layout import SENTENCES
+
+        inside = self.folder / "evaluate"
+        found = compare(
+            self.folder if (self.folder / SENTENCES).is_dir() else inside,
+            self.trials,
+            task=self.task,
+            test_set=self.test_set,
+            resamples=self.resamples,
+            seed=self.seed,
+        )
+        if self.json:
+            records = [
+                dataclasses.asdict(one) | {"difference": one.difference}
+                for one in found
+            ]
+            print(json.dumps(records, indent=1, ensure_ascii=False))
+        else:
+            sys.stdout.write(table(found))

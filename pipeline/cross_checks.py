@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING
 
 from components import ingest
 from components.ingest.sources.inputs import list_inputs
-from models.errors import FieldError, UserError
+from models.errors import FieldError, UserError, suggestion
 from models.nmt.sizes import get_shape
 from pipeline import grid
-from pipeline.suggestion import suggestion
 
 if TYPE_CHECKING:
     from pipeline.experiment import Experiment

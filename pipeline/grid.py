@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from components.artifacts.trial import Trial, check_mixture
-from models.errors import UserError
-from pipeline.suggestion import suggestion
+from models.errors import UserError, suggestion
 
 Mixture = tuple[tuple[str, float], ...]
 

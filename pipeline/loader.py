@@ -4,7 +4,7 @@ Knows no component: every ``Config`` states its fields, types, choices and range
 once, and this module turns a mistake in a file into one line that says where it is,
 what was given, what is allowed and what may have been meant.
 
-Supported hints: bool, int, float, str, ``Literal[...]``, ``X | None``,
+Supported hints: bool, int, float, str, ``Path``, ``Literal[...]``, ``X | None``,
 ``tuple[X, ...]``, ``Mapping[str, X]``, dataclasses, and unions of those whose member
 follows from the kind of the value (a number or a mapping, say).
 """
@@ -18,15 +18,17 @@ import math
 import types
 import typing
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, get_args, get_origin
 
-from models.errors import FieldError, UserError
-from pipeline.suggestion import suggestion
+from models.errors import FieldError, UserError, suggestion
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 T = TypeVar("T", bound="DataclassInstance")
+# What the hint ``Mapping[str, X]`` is made of.
+MAPPING = collections.abc.Mapping
 
 
 def build(cls: type[T], value: Any, path: str = "") -> T:
@@ -74,7 +76,7 @@ def convert(value: Any, hint: Any, path: str) -> Any:
     Raises:
       FieldError: With ``path``, what was given and what is allowed.
     """
-    if _is_union(hint):
+    if is_union(hint):
         return _convert_union(value, hint, path)
     if isinstance(hint, type) and dataclasses.is_dataclass(hint):
         return build(hint, value, path)
@@ -84,23 +86,23 @@ def convert(value: Any, hint: Any, path: str) -> Any:
     if origin is tuple:
         item = get_args(hint)[0]
         return tuple(convert(v, item, f"{path}[{i}]") for i, v in enumerate(value))
-    if origin is collections.abc.Mapping:
+    if origin is MAPPING:
         return _convert_mapping(value, get_args(hint)[1], path)
     if hint is float:
         return _finite(value, path)
-    return value
+    return Path(value) if hint is Path else value
 
 
 def describe(hint: Any) -> str:
     """A type hint in words: ``a whole number``, ``one of linear, flexible``."""
-    if _is_union(hint):
+    if is_union(hint):
         return " or ".join(describe(member) for member in get_args(hint))
     origin = get_origin(hint)
     if origin is Literal:
         return "one of " + ", ".join(str(choice) for choice in get_args(hint))
     if origin is tuple:
         return f"a list, each item {describe(get_args(hint)[0])}"
-    if origin is collections.abc.Mapping:
+    if origin is MAPPING:
         return f"a mapping of name: {describe(get_args(hint)[1])}"
     if isinstance(hint, type) and dataclasses.is_dataclass(hint):
         return "a section with " + ", ".join(type_hints(hint))
@@ -109,6 +111,7 @@ def describe(hint: Any) -> str:
         int: "a whole number",
         float: "a number",
         str: "text",
+        Path: "a path",
         types.NoneType: "nothing",
     }[hint]
 
@@ -126,7 +129,7 @@ def leaf_paths(cls: type, path: str = "") -> list[str]:
     for name, hint in type_hints(cls).items():
         here = _join(path, name)
         paths.append(here)
-        members = get_args(hint) if _is_union(hint) else (hint,)
+        members = get_args(hint) if is_union(hint) else (hint,)
         for member in members:
             if isinstance(member, type) and dataclasses.is_dataclass(member):
                 paths.extend(leaf_paths(member, here))
@@ -159,13 +162,13 @@ def _accepts(value: Any, hint: Any) -> bool:
         return any(type(value) is type(c) and value == c for c in get_args(hint))
     if origin is tuple:
         return isinstance(value, list)
-    if origin is collections.abc.Mapping or dataclasses.is_dataclass(hint):
+    if origin is MAPPING or dataclasses.is_dataclass(hint):
         return isinstance(value, Mapping)
     if hint is float:
         return isinstance(value, (int, float)) and not isinstance(value, bool)
     if hint is int:
         return isinstance(value, int) and not isinstance(value, bool)
-    return isinstance(value, hint)
+    return isinstance(value, str if hint is Path else hint)
 
 
 def _finite(value: float, path: str) -> float:
@@ -216,7 +219,8 @@ def _is_required(field: dataclasses.Field) -> bool:
     )
 
 
-def _is_union(hint: Any) -> bool:
+def is_union(hint: Any) -> bool:
+    """Whether a hint allows several types."""
     return get_origin(hint) in (Union, types.UnionType)
 
 

@@ -9,12 +9,11 @@ import numpy as np
 
 from components.artifacts.trial import check_mixture, format_mixture
 from components.fit.done_runs import DoneRuns
-from models.errors import UserError
+from models.errors import UserError, suggestion
 from models.laws.design import Ranking, Subset, cheapest, rank
 from models.laws.precision import Precision, precision
 from models.nmt.sizes import count_parameters, get_shape
 from pipeline.experiment import Experiment
-from pipeline.suggestion import suggestion
 
 # Intervals to choose from, over that of the whole sweep, and the one that is listed.
 INTERVALS = (1.1, 1.3, 1.5, 2.0)

@@ -15,13 +15,17 @@ import hashlib
 import importlib.metadata
 import json
 import logging
-import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from components.artifacts.outputs import MANIFEST, files_in, working_folder
+from components.artifacts.outputs import (
+    MANIFEST,
+    files_in,
+    working_folder,
+    write_atomically,
+)
 from components.version import VERSION
 
 log = logging.getLogger(__name__)
@@ -116,16 +120,6 @@ def is_current(directory: Path, key: str) -> bool:
         return load(directory).key == key
     except (OSError, TypeError, ValueError):
         return False
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """Writes a text file so that a reader sees the old or the new one, whole."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    with open(temporary, "w", encoding="utf-8", newline="\n") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, path)
 
 
 def seal(

@@ -11,6 +11,7 @@ import contextlib
 import json
 import os
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -145,6 +146,36 @@ def check_file(path: Path, text: str) -> None:
         old = "\0"
     if old and _form(old) != _form(text):
         raise UserError(f"{path}: exists and holds something else; {advice}")
+
+
+def deliver(text: str, out: Path | None) -> None:
+    """Writes a result to a file, whole or not at all, or to standard output.
+
+    Raises:
+      UserError: The file cannot be written, or holds something else.
+    """
+    if out is None:
+        sys.stdout.write(text)
+        return
+    try:
+        check_file(out, text)
+        if out.exists() and not out.is_file():
+            out.write_text(text, encoding="utf-8")
+            return
+        out.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(out, text)
+    except OSError as error:
+        raise UserError(f"--out {out}: cannot be written: {error.strerror}") from None
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Writes a text file so that a reader sees the old or the new one, whole."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    with open(temporary, "w", encoding="utf-8", newline="\n") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(temporary, path)
 
 
 def _form(text: str) -> object:

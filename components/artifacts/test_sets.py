@@ -143,7 +143,7 @@ def _origins(rows: np.ndarray, letters: Sequence[Mapping[str, Any]]) -> tuple[st
     """The origin of every sentence by its number, or nothing when one has none."""
     numbers = rows[SENTENCE_IDS]
     known = {record["line"] - 1: record.get("origin", "") for record in letters}
-    if ORIGINS in rows.dtype.names:
+    if ORIGINS in (rows.dtype.names or ()):
         present = numbers >= 0
         packed = zip(numbers[present], rows[ORIGINS][present], strict=True)
         known |= {int(number): str(origin) for number, origin in packed}

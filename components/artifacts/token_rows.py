@@ -66,10 +66,10 @@ def pack(columns: Mapping[str, np.ndarray], vocabulary_size: int) -> np.ndarray:
     others = [
         (name, values.dtype, values.shape[1:])
         for name, values in columns.items()
-        if name not in known.names
+        if name not in (known.names or ())
     ]
     rows = np.empty(len(tokens), np.dtype([*known.descr, *others]))
-    for name in rows.dtype.names:
+    for name in rows.dtype.names or ():
         rows[name] = columns[name]
     return rows
 
@@ -167,7 +167,7 @@ def _map(path: Path, expected: np.dtype[np.void]) -> np.ndarray:
         raise UserError(
             f"{path}: damaged ({error}); make it again with --force tokenize"
         ) from None
-    if shard.dtype.descr[: len(expected)] != expected.descr:
+    if shard.dtype.descr[: len(expected.descr)] != expected.descr:
         raise UserError(
             f"{path}: not rows of the lengths and vocabulary in {FILE_NAME}; make it "
             "again with --force tokenize"

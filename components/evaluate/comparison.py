@@ -22,7 +22,7 @@ from components.evaluate.quality_record import QualityRecord
 from components.evaluate.sentence_losses import TestSetLosses
 from components.evaluate.translation import (
     Translation,
-    load_translation,
+    load_sentences,
     translation_path,
 )
 from models.errors import UserError
@@ -196,7 +196,7 @@ def _compare_quality(
     paths = [translation_path(evaluated, name, task, test_set) for name in trials]
     if not all(path.is_file() for path in paths):
         return
-    translations = [load_translation(path, task, test_set) for path in paths]
+    translations = [Translation(task, test_set, load_sentences(path)) for path in paths]
     for origin, own in translations[0].parts().items():
         parts = {
             trial: translation.take(own)

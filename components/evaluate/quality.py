@@ -20,8 +20,8 @@ from components.evaluate.quality_record import QualityRecord, QualityScore
 from components.evaluate.translation import (
     SUFFIX,
     Translation,
+    load_sentences,
     load_test_set,
-    load_translation,
     translation_path,
 )
 from components.serve.lines import one_line
@@ -173,7 +173,7 @@ def _translations(
                 translator = Translator(trained, config.search)
             translate(test_set, trained, translator).save(path)
             log.info("evaluate: %s translated %s %s", trial, task, test_set.test_set)
-        yield load_translation(path, task, test_set.test_set), path
+        yield dataclasses.replace(test_set, sentences=load_sentences(path)), path
 
 
 def translate(

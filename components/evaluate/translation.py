@@ -109,7 +109,7 @@ def translation_path(folder: Path, trial: str, task: str, test_set: str) -> Path
     return folder / HYPOTHESES / trial / f"{task}.{test_set}{SUFFIX}"
 
 
-def load_translation(path: Path, task: str, test_set: str) -> Translation:
+def load_sentences(path: Path) -> tuple[Sentence, ...]:
     """Reads what `Translation.save` wrote.
 
     Raises:
@@ -120,8 +120,7 @@ def load_translation(path: Path, task: str, test_set: str) -> Translation:
     head, rows = (lines or [[]])[0], lines[1:]
     if "hypothesis" not in head or any(len(row) != len(head) for row in rows):
         raise UserError(f"{path}: not a file of translations that evaluate wrote")
-    sentences = (_sentence(dict(zip(head, row, strict=True))) for row in rows)
-    return Translation(task, test_set, tuple(sentences))
+    return tuple(_sentence(dict(zip(head, row, strict=True))) for row in rows)
 
 
 def load_test_set(ingest: Path, task: str, test_set: str) -> Translation:

@@ -74,8 +74,9 @@ class Config:
       uncertainty: ``t`` for calibrated draws, ``perturbation`` for those of [M]
         fn. 5 (1 % Gaussian noise on every point).
       robust_scale: Where soft_l1 turns from squares to absolute values, in units of
-        the metric; 1 % of the median value when null.
+        the metric; 1 % of the median value when not set.
       fixed: Coefficients that are given, name -> value.
+      columns: Our names of columns -> the table's names, ``n=params,loss=val_loss``.
       by: Columns that set runs apart beside their mixture, such as the size of the
         data: each of their values has its own curve. When empty, a column that tells
         apart what would otherwise be the same run is found and named.
@@ -98,6 +99,7 @@ class Config:
     uncertainty: Literal["t", "perturbation"] = "t"
     robust_scale: float | None = None
     fixed: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    columns: Mapping[str, str] = dataclasses.field(default_factory=dict)
     by: tuple[str, ...] = ()
     choose_sharing: bool = True
     single_size: bool = False

@@ -113,7 +113,7 @@ def _laws(runs: Observations) -> dict[str, Law]:
     sets = list(dict.fromkeys(runs.test_set.tolist()))
     chosen = "in_domain" if "in_domain" in sets else sets[0]
     found = {}
-    for task, test_set, group in runs.groups():
+    for task, test_set, group in runs.by_task():
         if test_set != chosen or task not in runs.tasks:
             continue
         try:

@@ -1,4 +1,4 @@
-"""The proof: what the laws predict for runs that they have never seen."""
+"""Held-out validation: what the laws predict for runs that they have never seen."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import csv
 import dataclasses
 import io
 import math
+import statistics
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,10 +14,14 @@ import numpy as np
 
 from components.fit.runs import Runs
 from models.errors import UserError
+from models.laws.choice import LawSet
 from models.laws.law import Law
 from models.laws.observations import Observations
+from models.laws.power import IndividualLaw
+from models.laws.query import Query
 
 FILE_NAME = "held_out.csv"
+KINDS = ("size", "mixture")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,10 +29,11 @@ class Compared:
     """One held-out measurement and one law's prediction of it.
 
     Attributes:
-      law: ``joint`` or ``approximate``.
       kind: What was held out: ``size`` or ``mixture``.
+      law: Kind of the law.
       loss, predicted, low, high: Measured value, prediction and its 95 % interval.
       error_percent: Signed, of the measured value.
+      answers: Whether this is the law that answers such a question.
     """
 
     trial: str
@@ -43,41 +49,71 @@ class Compared:
     low: float
     high: float
     error_percent: float
+    answers: bool = False
 
 
 COLUMNS = tuple(field.name for field in dataclasses.fields(Compared))
 
 
-def compare(laws: Sequence[Law], runs: Runs) -> list[Compared]:
+@dataclasses.dataclass(frozen=True)
+class Errors:
+    """How well a group of held-out measurements was predicted.
+
+    Attributes:
+      median_error_percent, max_error_percent: Of the absolute errors.
+      n_points: Measurements.
+      inside, with_interval: How many lie in their 95 % interval, of all that have one.
+    """
+
+    median_error_percent: float
+    max_error_percent: float
+    n_points: int
+    inside: int
+    with_interval: int
+
+
+def compare(laws: LawSet, runs: Runs) -> list[Compared]:
     """Predicts every held-out run with every law that can.
 
-    The joint law knows the mixtures it was fitted on, so it predicts held-out
-    sizes; the approximate law predicts any mixture.
+    A law of the weightings it was fitted on predicts held-out sizes; the approximate
+    law predicts any mixture.
     """
     if runs.held_out is None:
         return []
     found = []
-    for row in range(len(runs.held_out)):
+    for row, kind in enumerate(runs.held_out_kinds):
         run = runs.held_out.take(np.array([row]))
-        for law in laws:
-            if law.kind in ("individual", "bivariate") or law.task != run.task[0]:
+        query = query_of(run)
+        able = []
+        for law in laws.candidates(str(run.task[0]), str(run.test_set[0])):
+            try:
+                law.predict(query)
+            except UserError:  # a mixture or a group that this law does not know
                 continue
-            if law.test_set != run.test_set[0]:
-                continue
-            one = _compared(law, run, runs.held_out_kinds[row])
-            if one is not None:
-                found.append(one)
+            able.append(law)
+        found += [
+            _compared(law, run, query, kind, law is able[0])
+            for law in able
+            if law is able[0] or not isinstance(law, IndividualLaw)
+        ]
     return found
 
 
-def _compared(law: Law, run: Observations, kind: str) -> Compared | None:
+def query_of(run: Observations) -> Query:
+    """The question whose answer is a measured row."""
     known = dict(zip(run.tasks, run.shares[0].tolist(), strict=True))
     mixture = known if not np.isnan(run.shares).any() else float(run.p[0])
-    try:
-        predicted = float(law.predict(run.n[0], mixture))
-        low, high = (float(end) for end in law.interval(run.n[0], mixture))
-    except UserError:
-        return None  # a mixture that the joint law does not know
+    sides = [
+        None if math.isnan(side) else side for side in (run.n_enc[0], run.n_dec[0])
+    ]
+    return Query(float(run.n[0]), mixture, *sides, group=str(run.group[0]))
+
+
+def _compared(
+    law: Law, run: Observations, query: Query, kind: str, answers: bool
+) -> Compared:
+    predicted = float(law.predict(query))
+    low, high = (float(end) for end in law.interval(query))
     loss = float(run.value[0])
     return Compared(
         trial=str(run.trial[0]),
@@ -93,45 +129,51 @@ def _compared(law: Law, run: Observations, kind: str) -> Compared | None:
         low=low,
         high=high,
         error_percent=100.0 * (predicted - loss) / loss if loss else math.nan,
+        answers=answers,
     )
 
 
-# Which law speaks first: the joint one knows the mixtures it was fitted on and so
-# predicts other sizes ([M] eq. 7); the approximate law predicts new mixtures (eq. 11).
-_FIRST = {
-    "size": ("joint", "approximate", "shared"),
-    "mixture": ("approximate", "joint", "shared"),
-}
-
-
 def chosen(compared: Sequence[Compared], kind: str) -> list[Compared]:
-    """One comparison a measurement: that of the law which speaks first.
+    """One comparison a measurement: that of the law which answers.
 
     Args:
       compared: Every law's prediction of every held-out measurement.
       kind: ``size`` or ``mixture``.
     """
-    found: dict[tuple[str, str, str], Compared] = {}
-    for law in _FIRST[kind]:
-        for one in compared:
-            known = (one.kind, one.law) == (kind, law)
-            if known and math.isfinite(one.error_percent):
-                found.setdefault((one.trial, one.task, one.test_set), one)
-    return sorted(found.values(), key=lambda one: (one.task, one.p, one.n))
+    found = [
+        one
+        for one in compared
+        if one.kind == kind and one.answers and math.isfinite(one.error_percent)
+    ]
+    return sorted(found, key=lambda one: (one.task, one.p, one.n))
 
 
-def read(path: Path) -> list[Compared]:
+def summarise(chosen: Sequence[Compared]) -> Errors | None:
+    """Median and worst error, and how many intervals hold; None without a point."""
+    errors = [abs(one.error_percent) for one in chosen]
+    if not errors:
+        return None
+    closed = [one for one in chosen if math.isfinite(one.high - one.low)]
+    return Errors(
+        median_error_percent=statistics.median(errors),
+        max_error_percent=max(errors),
+        n_points=len(errors),
+        inside=sum(one.low <= one.loss <= one.high for one in closed),
+        with_interval=len(closed),
+    )
+
+
+def load(path: Path) -> list[Compared]:
     """The table that `to_csv` made; an empty cell is not a number."""
-    numbers = {f.name for f in dataclasses.fields(Compared) if f.type == "float"}
+    types = {field.name: str(field.type) for field in dataclasses.fields(Compared)}
+    parse = {
+        "float": lambda cell: float(cell or "nan"),
+        "bool": lambda cell: cell == "True",
+    }
     with open(path, encoding="utf-8", newline="") as file:
         return [
-            Compared(
-                **{
-                    name: float(text or "nan") if name in numbers else text
-                    for name, text in record.items()
-                }
-            )
-            for record in csv.DictReader(file)
+            Compared(**{k: parse.get(types[k], str)(text) for k, text in row.items()})
+            for row in csv.DictReader(file)
         ]
 
 

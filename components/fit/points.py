@@ -30,7 +30,7 @@ class Point:
       n, n_enc, n_dec: Non-embedding parameters; NaN where either side is not known.
       p: The task's own weight; 0 for a task that no mixture contains.
       mixture: Every task's weight, ``en-de=0.3,en-fr=0.7``; empty when not known.
-      condition: Values of the columns that set runs apart (``fit.by``).
+      group: Values of the columns that set runs apart (``fit.by``).
       value: The measured loss or metric.
       use: ``fit`` for a value that the laws were fitted to; else what was held out,
         ``size`` or ``mixture``.
@@ -46,7 +46,7 @@ class Point:
     n_dec: float
     p: float
     mixture: str
-    condition: str
+    group: str
     value: float
     use: Literal["fit", "size", "mixture"]
 
@@ -84,7 +84,7 @@ def _points(rows: Observations, uses: Iterable[str]) -> list[Point]:
     ]
     columns = (
         rows.trial, rows.size, rows.seed, rows.task, rows.test_set, rows.n, rows.n_enc,
-        rows.n_dec, rows.p, np.array(mixtures), rows.condition, rows.value,
+        rows.n_dec, rows.p, np.array(mixtures), rows.group, rows.value,
     )  # fmt: skip
     cells = zip(*(column.tolist() for column in columns), uses, strict=True)
     return [Point(*row) for row in cells]

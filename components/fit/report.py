@@ -3,31 +3,26 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from components.fit.held_out import Compared
-from components.fit.runs import Runs
+from components.fit.law_file import LawFile
 from models.errors import UserError
-from models.laws.law import Law, find
-from models.laws.sharing import Backtest
+from models.laws import ApproximateLaw, IndividualLaw, Law, find
+from models.laws.query import Shares
 
 
-def report_text(
-    laws: Sequence[Law],
-    runs: Runs,
-    notes: Sequence[str],
-    compared: Sequence[Compared],
-    backtests: Mapping[str, Backtest],
-) -> str:
-    """Every law with its errors, effective fractions, the proof and warnings."""
-    parts = [f"{len(laws)} laws from {len(runs.fitted)} runs"]
-    parts += [f"note: {note}" for note in notes]
-    singles = [law for law in laws if law.kind == "individual"]
+def report_text(content: LawFile, compared: Sequence[Compared]) -> str:
+    """Every law with its errors, effective fractions, held-out runs and warnings."""
+    laws, provenance = content.laws, content.provenance
+    parts = [f"{len(laws)} laws from {provenance.runs} runs"]
+    parts += [f"note: {note}" for note in provenance.notes]
+    singles = [law for law in laws if isinstance(law, IndividualLaw)]
     parts.append(individual_table(singles))
     for law in laws:
-        if law.kind != "individual":
-            parts += ["", str(law)]
-    parts += [f"\n{test_set}: {one}" for test_set, one in backtests.items()]
+        if not isinstance(law, IndividualLaw):
+            parts += ["", law.describe()]
+    parts += [f"\n{test_set}: {one}" for test_set, one in provenance.backtest.items()]
     parts.append(fractions_table(laws))
     parts.append(held_out_table(compared))
     return "\n".join(part for part in parts if part is not None)
@@ -61,7 +56,7 @@ def fractions_table(laws: Sequence[Law]) -> str | None:
     """Effective fractions f_i(p), [M] eq. 10, from both laws that give one."""
     lines = []
     for law in laws:
-        if law.kind != "approximate":
+        if not isinstance(law, ApproximateLaw):
             continue
         joint = find(laws, "joint", law.task, law.test_set)
         lines.append(f"\neffective fraction of {law.task}, {law.test_set}")
@@ -108,14 +103,14 @@ def _weights(law: Law) -> str:
     if len(weighting.mixture) < 3 and len(law.tasks) < 3:
         return weighting.label
     shown = ",".join(f"{task}={w:.3g}" for task, w in weighting.mixture.items())
-    return f"{shown};{weighting.condition}" if weighting.condition else shown
+    return f"{shown};{weighting.group}" if weighting.group else shown
 
 
 def _pair(law: Law, name: str) -> str:
     return f"{law.parameters[name]:.3f} +/- {law.standard_errors[name]:.2g}"
 
 
-def _fraction(law: Law, p: object) -> str:
+def _fraction(law: Law, p: Shares) -> str:
     try:
         f, low, high = law.effective_fraction(p)
     except UserError:

@@ -217,7 +217,7 @@ def as_observations(
         seed=[line["seed"] for line in lines],
         n_enc=[_or_nan(line.get("n_enc")) for line in lines],
         n_dec=[_or_nan(line.get("n_dec")) for line in lines],
-        condition=[",".join(f"{c}={line[c]}" for c in by) for line in lines],
+        group=[",".join(f"{c}={line[c]}" for c in by) for line in lines],
         metric=metric,
     )
 

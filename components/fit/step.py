@@ -6,7 +6,7 @@ import csv
 import dataclasses
 import io
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +16,27 @@ from components.artifacts import manifest, metrics_table
 from components.artifacts.manifest import Manifest, write_atomically
 from components.fit import convergence, held_out, law_file, points, quality, table
 from components.fit.config import Config
+from components.fit.law_file import LawFile, Provenance
 from components.fit.report import report_text
 from components.fit.runs import Runs, sort_rows
 from models.errors import UserError
-from models.laws import fit_approximate, fit_individual, fit_joint
-from models.laws.bivariate import fit_bivariate
-from models.laws.fitting import Options, reference_size
-from models.laws.law import Law
-from models.laws.observations import Observations
+from models.laws import (
+    ApproximateLaw,
+    BivariateLaw,
+    IndividualLaw,
+    JointLaw,
+    Law,
+    Observations,
+    Options,
+    SharedLaw,
+    fit_approximate,
+    fit_bivariate,
+    fit_individual,
+    fit_joint,
+)
+from models.laws.backtest import Backtest, backtest
+from models.laws.fitting import reference_size
 from models.laws.shared_noise import with_shared_noise
-from models.laws.sharing import Backtest, choose_sharing, fit_shared
 
 log = logging.getLogger(__name__)
 
@@ -51,49 +62,55 @@ def fit_table(config: Config, *, table: Path, output: Path) -> Manifest:
 
 
 def _make(config: Config, source: Path, folder: Path) -> Mapping[str, Any]:
-    lines = table.read(source, config.metric)
-    extrapolated, said = convergence.extrapolate(lines, config)
+    read: list[str] = []
+    lines = table.read(source, config.metric, config.columns, read)
+    extrapolated, corrected = convergence.extrapolate(lines, config)
     runs = sort_rows([*lines, *extrapolated], config, str(source))
     options = _options(runs, config)
-    laws, notes = fit_laws(runs, config, options, str(source))
-    notes = [*said, *convergence.unconverged(lines), *notes]
+    laws, left_out = fit_laws(runs, config, options, str(source))
     backtests = _backtests(runs, options) if config.choose_sharing else {}
-    for test_set, backtest in backtests.items():
-        shared, said = _shared(runs, test_set, backtest, options)
-        laws += shared
-        notes += said
-    qualities, said = quality.fit_qualities(_not_held_out(lines, config))
-    notes += said
+    shared = _fit_shared(runs, backtests, options)
+    qualities, without = quality.fit_qualities(_not_held_out(lines, config))
+    notes = [
+        *read,
+        *corrected,
+        *convergence.unconverged(lines),
+        *left_out,
+        *_backtest_notes(backtests),
+        *without,
+    ]
     for note in notes:
         log.warning("fit: %s", note)
-    provenance = {
-        "runs": len(runs.fitted),
-        "held_out": len(runs.held_out) if runs.held_out is not None else 0,
-        "notes": list(notes),
-        "capacity": config.capacity,
-        "uncertainty": config.uncertainty,
-        "seed": config.seed,
-        "backtest": {name: manifest.plain(one) for name, one in backtests.items()},
-    }
-    law_file.save(folder / law_file.FILE_NAME, laws, provenance)
+    held_out_runs = len(runs.held_out) if runs.held_out is not None else 0
+    provenance = Provenance(
+        runs=len(runs.fitted),
+        held_out=held_out_runs,
+        notes=tuple(notes),
+        capacity=config.capacity,
+        uncertainty=config.uncertainty,
+        seed=config.seed,
+        backtest=backtests,
+    )
+    content = LawFile((*laws, *shared), provenance)
+    law_file.save(folder / law_file.FILE_NAME, content)
     if extrapolated:
         text = convergence.to_csv(extrapolated, config.metric)
         write_atomically(folder / convergence.FILE_NAME, text)
     if qualities:
         text = quality.to_csv(qualities)
         write_atomically(folder / quality.FILE_NAME, text)
-    write_atomically(folder / "coefficients.csv", coefficients_csv(laws))
+    write_atomically(folder / "coefficients.csv", coefficients_csv(content.laws))
     points.save(folder / points.FILE_NAME, points.points_of(runs))
-    compared = held_out.compare(laws, runs)
+    compared = held_out.compare(content.known, runs)
     write_atomically(folder / held_out.FILE_NAME, held_out.to_csv(compared))
-    text = report_text(laws, runs, notes, compared, backtests)
+    text = report_text(content, compared)
     text = "\n".join(filter(None, [text, quality.quality_table(qualities)]))
     write_atomically(folder / "report.txt", text + "\n")
     return {
-        "laws": len(laws),
+        "laws": len(content.laws),
         "runs": len(runs.fitted),
-        "held_out": provenance["held_out"],
-        "warnings": sum(len(law.warnings) for law in laws) + len(notes),
+        "held_out": held_out_runs,
+        "warnings": sum(len(law.warnings) for law in content.laws) + len(notes),
     }
 
 
@@ -115,41 +132,47 @@ def _options(runs: Runs, config: Config) -> Options:
 
 
 def _backtests(runs: Runs, options: Options) -> dict[str, Backtest]:
-    """How much is shared, by test set; those with too few sizes are left out."""
+    """Which kind of law to believe, for each test set where that can be judged."""
     groups: dict[str, list[Observations]] = {}
-    for _, test_set, group in runs.fitted.groups():
+    for _, test_set, group in runs.fitted.by_task():
         groups.setdefault(test_set, []).append(group)
-    found = {name: choose_sharing(parts, options) for name, parts in groups.items()}
+    found = {name: backtest(parts, options) for name, parts in groups.items()}
     return {name: one for name, one in found.items() if one is not None}
 
 
-def _shared(
-    runs: Runs, test_set: str, backtest: Backtest, options: Options
-) -> tuple[list[Law], list[str]]:
-    """The chosen laws where they are not fitted anyway, and what that means."""
+def _fit_shared(
+    runs: Runs, backtests: Mapping[str, Backtest], options: Options
+) -> list[Law]:
+    """The laws that share the exponent alone, where that predicts best."""
+    return [
+        fit_joint(group, options.without_draws(), SharedLaw)
+        for _, test_set, group in runs.fitted.by_task()
+        if test_set in backtests and backtests[test_set].chosen == SharedLaw.kind
+    ]
+
+
+def _backtest_notes(backtests: Mapping[str, Backtest]) -> list[str]:
+    """What the back-tests found against the laws, sentences."""
     notes = []
-    if backtest.beaten_by_persistence:
-        notes.append(
-            f"{test_set}: no law predicts the largest size better than repeating the "
-            "next smaller one's loss does; the sizes are too few or too alike"
-        )
-    if not backtest.rejects_equation_7:
-        return [], notes
-    notes.append(
-        f"{test_set}: the back-test rejects one alpha and irreducible loss for all "
-        f"weightings ([M] eq. 7); what predicts best shares {backtest.chosen}"
-    )
-    laws = []
-    for _, name, group in runs.fitted.groups():
-        if name == test_set and backtest.chosen == "alpha":
-            laws += fit_shared(group, "alpha", dataclasses.replace(options, draws=0))
-    return laws, notes
+    for test_set, one in backtests.items():
+        if one.beaten_by_persistence:
+            notes.append(
+                f"{test_set}: no law predicts the largest size better than the loss of "
+                "the next smaller size does; the sizes are too few or too alike"
+            )
+        if one.rejects_equation_7:
+            notes.append(
+                f"{test_set}: the back-test rejects one alpha and irreducible loss for "
+                "all weightings (Fernandes et al. 2023, eq. 7); the "
+                f"{one.chosen} law predicts best"
+            )
+    return notes
 
 
 def fit_laws(
     runs: Runs, config: Config, options: Options, where: str
 ) -> tuple[list[Law], list[str]]:
-    """Fits every kind of law to every task and test set.
+    """Fits every kind of law to every task, test set and group.
 
     Args:
       runs: The rows.
@@ -165,9 +188,9 @@ def fit_laws(
     """
     laws: list[Law] = []
     refusals: list[str] = []
-    for _, _, group in runs.fitted.groups():
+    for _, _, rows in runs.fitted.by_task():
         for kind in config.laws:
-            found, refused = _fit_kind(kind, group, config, options)
+            found, refused = _fit_kind(kind, rows, config, options)
             laws += found
             refusals += refused
     if not laws:
@@ -186,12 +209,11 @@ def fit_laws(
 def _correlated(laws: list[Law], runs: Observations) -> list[Law]:
     """The laws with what the tasks of one trial share."""
     found = list(laws)
-    for test_set in dict.fromkeys(law.test_set for law in laws):
-        which = [
-            k
-            for k, law in enumerate(laws)
-            if (law.kind, law.test_set) == ("approximate", test_set)
-        ]
+    places: dict[tuple[str, tuple[str, ...]], list[int]] = {}
+    for k, law in enumerate(laws):
+        if isinstance(law, ApproximateLaw):
+            places.setdefault((law.test_set, law.groups), []).append(k)
+    for which in places.values():
         together = with_shared_noise([laws[k] for k in which], runs)
         for k, law in zip(which, together, strict=True):
             found[k] = law
@@ -218,34 +240,35 @@ def stem(name: str) -> str:
 
 
 def _fit_kind(
-    kind: str, group: Observations, config: Config, options: Options
+    kind: str, rows: Observations, config: Config, options: Options
 ) -> tuple[list[Law], list[str]]:
     """The laws of one kind, and why there are none where there are none."""
-    try:
-        if kind == "individual":
-            return fit_individual(group, options)
-        if kind == "joint":
-            return [fit_joint(group, options)], []
-        if kind == "bivariate":
-            return _fit_shapes(group, options)
-        return [fit_approximate(group, config.capacity, options)], []
-    except UserError as error:
-        return [], [str(error)]
-
-
-def _fit_shapes(group: Observations, options: Options) -> tuple[list[Law], list[str]]:
-    """One bivariate law a weighting."""
-    weightings, index = group.weightings()
-    laws, refused = [], []
-    for k in range(len(weightings)):
+    if kind == IndividualLaw.kind:
+        laws, refused = fit_individual(rows, options)
+        return list(laws), refused
+    parts = [rows]
+    if kind == ApproximateLaw.kind:
+        parts = rows.by_group()
+    elif kind == BivariateLaw.kind:
+        parts = rows.by_weighting()
+    found, refusals = [], []
+    for part in parts:
         try:
-            laws.append(fit_bivariate(group.take(index == k), options))
+            found.append(_fit_one(kind, part, config, options))
         except UserError as error:
-            refused.append(str(error))
-    return laws, refused
+            refusals.append(str(error))
+    return found, refusals
 
 
-def coefficients_csv(laws: list[Law]) -> str:
+def _fit_one(kind: str, rows: Observations, config: Config, options: Options) -> Law:
+    if kind == JointLaw.kind:
+        return fit_joint(rows, options)
+    if kind == BivariateLaw.kind:
+        return fit_bivariate(rows, options)
+    return fit_approximate(rows, config.capacity, options)
+
+
+def coefficients_csv(laws: Sequence[Law]) -> str:
     """Every coefficient of every law with its error and interval, one a line."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
@@ -255,9 +278,7 @@ def coefficients_csv(laws: list[Law]) -> str:
     for law in laws:
         p = law.weightings[0].label if len(law.weightings) == 1 else ""
         head = [law.kind, law.task, law.test_set, law.metric, law.form, p]
-        for name, value in law.parameters.items():
-            error = law.standard_errors[name]
-            low, high = law.coefficient_interval(name)
-            cells = [held_out.cell(number) for number in (value, error, low, high)]
+        for name, one in law.coefficients().items():
+            cells = [held_out.cell(number) for number in dataclasses.astuple(one)]
             writer.writerow([*head, name, *cells])
     return buffer.getvalue()

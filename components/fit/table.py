@@ -1,46 +1,47 @@
-"""Tables that people bring: CSV or Parquet with at least task, n, p and loss.
+"""Tables that people bring: at least task, n, p and loss.
 
-Columns and their defaults: ``task, n, p`` and the metric are required; ``mixture``
-is derived where p and two tasks tell it; ``test_set`` is ``in_domain``, ``size`` is
-n in short, ``seed`` 0, ``trial`` is made from the row's mixture, size and seed,
-``loss_kind`` is ``final``; ``n_enc, n_dec, step, origin`` may be missing.
+Columns and their defaults: ``task, n`` and the metric are required, and ``p`` or the
+mixture; ``mixture`` may be text, columns of weights, or follow from the rows of a run;
+``test_set`` is ``in_domain``, ``size`` is n in short, ``seed`` 0, ``trial`` is made
+from the row's mixture, size and seed; without ``loss_kind`` the last step of a run is
+``final``; ``n_enc, n_dec, step, origin`` may be missing.
 """
 
 from __future__ import annotations
 
-import csv
 import logging
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from components.artifacts import metrics_table
-from components.artifacts.trial import parse_mixture
+from components.fit import columns as columns_of
+from components.fit import mixtures
+from components.fit.cells import Line, expect, is_missing
+from components.fit.table_files import Record, load
 from models.errors import UserError
 from models.laws.law import CEILINGS
 
 log = logging.getLogger(__name__)
 
-REQUIRED = ("task", "n", "p")
-_NUMBERS = ("n", "p", "n_enc", "n_dec", "step")
+_NAMES = ("task", "test_set", "trial", "size", "loss_kind")
 # Scores of trained judges: below 0 is worse than a poor translation, and not wrong.
 _JUDGED = ("bleurt", "comet")
 
 
-class Line(dict):
-    """One row: column -> text or number, and where it stands."""
-
-    def __init__(self, where: str, cells: Mapping[str, object]):
-        super().__init__(cells)
-        self.where = where
-
-
-def read(path: Path, metric: str = "loss") -> list[Line]:
+def read(
+    path: Path,
+    metric: str = "loss",
+    columns: Mapping[str, str] | None = None,
+    notes: list[str] | None = None,
+) -> list[Line]:
     """Reads and checks a table.
 
     Args:
-      path: A CSV or Parquet file, or a folder with ``metrics.csv``.
+      path: A file that `table_files.load` reads, or a folder with ``metrics.csv``.
       metric: The column that will be fitted.
+      columns: Our name of a column -> the table's name of it.
+      notes: Where to add what was left out, changed or assumed; logged when omitted.
 
     Returns:
       Its rows with numbers in the numeric columns; ``None`` for an empty cell. A
@@ -50,116 +51,111 @@ def read(path: Path, metric: str = "loss") -> list[Line]:
       UserError: Names file, row, column, value and what is expected.
     """
     file = path / metrics_table.FILE_NAME if path.is_dir() else path
-    try:
-        columns, records = _load(file)
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise UserError(f"{file}: cannot be read as a table: {reason}") from error
-    missing = [name for name in (*REQUIRED, metric) if name not in columns]
-    if missing:
-        raise UserError(
-            f"{file}: no column {', '.join(missing)}; expected task, n, p and "
-            f"{metric}, found {', '.join(columns) or 'nothing'}"
-        )
-    lines = [
-        _checked(Line(f"{file}: row {k}", record), metric)
-        for k, record in enumerate(records, start=2)
-    ]
+    found: list[str] = []
+    names, records = columns_of.renamed(file, *load(file), columns or {})
+    columns_of.check_names(file, names, ("task", "n", metric))
+    lines = _filled(file, records, ("task", "n"), found)
     if not lines:
         raise UserError(f"{file}: no rows; expected one row a run, task and test set")
+    _unify_tasks(lines, found)
+    mixtures.fill(file, names, lines, metric, found)
+    _mark_last_steps(lines, found)
+    for line in lines:
+        _check(line, metric)
     _check_unique(lines)
-    _derive_mixtures(lines)
+    mixtures.complete_pairs(lines)
+    if notes is None:
+        for note in found:
+            log.warning("%s: %s", file, note)
+    else:
+        notes += found
     return lines
 
 
-def read_points(path: Path) -> list[Line]:
+def read_points(path: Path, columns: Mapping[str, str] | None = None) -> list[Line]:
     """Reads the points of a prediction: ``task, n`` and ``p`` or ``mixture``.
 
     Raises:
       UserError: Names file, row, column, value and what is expected.
     """
-    try:
-        columns, records = _load(path)
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise UserError(f"{path}: cannot be read as a table: {reason}") from error
-    if not {"task", "n"} <= set(columns) or not {"p", "mixture"} & set(columns):
-        raise UserError(
-            f"{path}: expected the columns task, n and p or mixture, found "
-            f"{', '.join(columns) or 'nothing'}"
-        )
-    if not records:
+    names, records = columns_of.renamed(path, *load(path), columns or {})
+    columns_of.check_names(path, names, ("task", "n"))
+    lines = [Line(f"{path}: row {k}", row) for k, row in enumerate(records, start=2)]
+    if not lines:
         raise UserError(f"{path}: no rows to predict")
-    lines = []
-    for k, record in enumerate(records, start=2):
-        line = Line(f"{path}: row {k}", record)
-        for name in ("n", "p", "loss"):
-            if name in line:
-                line[name] = _number(line, name)
-        _expect(line, "n", lambda n: n > 0, "a positive number of parameters")
-        if line.get("p") is None:
-            line["p"] = (_mixture(line, own=False) or {}).get(line["task"])
-        _expect(line, "p", lambda p: 0 < p <= 1, "a probability in (0, 1]")
-        line["mixture"] = _mixture(line)
-        lines.append(line)
+    mixtures.fill(path, names, lines, "loss", [])
+    for line in lines:
+        line["task"] = str(line["task"] or "").strip()
+        expect(line, "n", lambda n: n > 0, "a positive number of parameters")
+        expect(line, "p", lambda p: 0 <= p <= 1, "a probability in [0, 1]")
     return lines
 
 
-def _load(file: Path) -> tuple[Sequence[str], list[dict[str, object]]]:
-    if file.suffix == ".parquet":
-        return _load_parquet(file)
-    with open(file, encoding="utf-8-sig", newline="") as stream:
-        reader = csv.DictReader(stream, strict=True)
-        columns = [name.strip() for name in reader.fieldnames or ()]
-        reader.fieldnames = columns
-        records = list(reader)
+def _filled(
+    file: Path, records: Sequence[Record], required: Sequence[str], notes: list[str]
+) -> list[Line]:
+    """Rows with what every row needs; others are left out with a note."""
+    lines, empty = [], []
     for k, record in enumerate(records, start=2):
-        if None in record or None in record.values():
-            raise UserError(
-                f"{file}: row {k}: another number of cells than the header's "
-                f"{len(columns)}"
-            )
-    return columns, records
+        missing = [name for name in required if is_missing(record[name])]
+        if missing:
+            empty.append(f"{k} ({', '.join(missing)})")
+            continue
+        line = Line(f"{file}: row {k}", record)
+        for name in _NAMES:
+            cell = line.get(name)
+            line[name] = "" if is_missing(cell) else str(cell).strip()
+        lines.append(line)
+    if empty:
+        shown = ", ".join(empty[:5]) + (", ..." if len(empty) > 5 else "")
+        notes.append(f"rows with empty cells are left out: {shown}")
+    return lines
 
 
-def _load_parquet(file: Path) -> tuple[Sequence[str], list[dict[str, object]]]:
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError as error:
-        raise UserError(
-            f"{file}: reading Parquet needs the package pyarrow; install it or save "
-            "the table as CSV"
-        ) from error
-    try:
-        content = pyarrow.parquet.read_table(file)
-    except pyarrow.ArrowInvalid as error:
-        raise UserError(f"{file}: not a Parquet file: {error}") from error
-    return content.column_names, content.to_pylist()
+def _unify_tasks(lines: Sequence[Line], notes: list[str]) -> None:
+    """One spelling for each task: that of its first row."""
+    spelling: dict[str, str] = {}
+    for line in lines:
+        task = spelling.setdefault(line["task"].lower(), line["task"])
+        if task != line["task"]:
+            notes.append(f"task {line['task']} is read as {task}")
+            line["task"] = task
+    notes[:] = list(dict.fromkeys(notes))
 
 
-def _checked(line: Line, metric: str) -> Line:
-    """The row with its cells converted; raises UserError for a bad one."""
-    for name in (*_NUMBERS, metric):
-        if name in line:
-            line[name] = _number(line, name)
-    task = str(line["task"] or "").strip()
-    if not task:
-        raise UserError(f"{line.where}, column task: empty; expected a task's name")
-    line["task"] = task
-    _expect(line, "n", lambda n: n > 0, "a positive number of parameters")
-    _expect(line, "p", lambda p: 0 <= p <= 1, "a probability in [0, 1]")
+def _mark_last_steps(lines: Sequence[Line], notes: list[str]) -> None:
+    """Without ``loss_kind`` the last step of a run is final, earlier ones its curve."""
+    unmarked = [line for line in lines if not line["loss_kind"]]
+    last: dict[tuple, float] = {}
+    for line in unmarked:
+        step = line.get("step")
+        if step is not None:
+            key = _run_of(line)
+            last[key] = max(step, last.get(key, step))
+    earlier = 0
+    for line in unmarked:
+        step = line.get("step")
+        curve = step is not None and step < last[_run_of(line)]
+        line["loss_kind"] = "curve" if curve else "final"
+        earlier += curve
+    if earlier:
+        notes.append(
+            f"the last step of each run is its final value; {earlier} rows of earlier "
+            "steps belong to learning curves"
+        )
+
+
+def _check(line: Line, metric: str) -> None:
+    """Completes a row; raises UserError for a value that cannot be."""
+    expect(line, "n", lambda n: n > 0, "a positive number of parameters")
+    expect(line, "p", lambda p: 0 <= p <= 1, "a probability in [0, 1]")
     for name in ("n_enc", "n_dec"):
         if line.get(name) is not None:
-            _expect(line, name, lambda n: n > 0, "a positive number of parameters")
+            expect(line, name, lambda n: n > 0, "a positive number of parameters")
     _check_measured(line, metric)
-    line["mixture"] = _mixture(line)
     line["seed"] = _seed(line)
-    line["test_set"] = str(line.get("test_set") or "in_domain")
-    line["loss_kind"] = str(line.get("loss_kind") or "final")
-    line["size"] = str(line.get("size") or f"{line['n']:.6g}")
-    line["trial"] = str(line.get("trial") or "")
-    return line
+    line["test_set"] = line["test_set"] or "in_domain"
+    line["size"] = line["size"] or f"{line['n']:.6g}"
 
 
 def _check_measured(line: Line, metric: str) -> None:
@@ -167,7 +163,7 @@ def _check_measured(line: Line, metric: str) -> None:
     if line[metric] is None:
         return
     if metric not in _JUDGED:
-        _expect(line, metric, lambda value: value >= 0, "0 or more")
+        expect(line, metric, lambda value: value >= 0, "0 or more")
     ceiling = CEILINGS.get(metric)
     if ceiling is None:
         return
@@ -182,31 +178,7 @@ def _check_measured(line: Line, metric: str) -> None:
         )
         line[metric] = None
         return
-    _expect(line, metric, lambda value: value <= ceiling, f"at most {ceiling:g}")
-
-
-def _number(line: Line, name: str) -> float | None:
-    cell = line[name]
-    if cell is None or (isinstance(cell, str) and not cell.strip()):
-        return None
-    try:
-        value = float(cell)
-    except (TypeError, ValueError):
-        value = math.nan
-    if not math.isfinite(value):
-        raise UserError(f"{line.where}, column {name}: {cell!r}; expected a number")
-    return value
-
-
-def _expect(
-    line: Line, name: str, holds: Callable[[float], bool], expected: str
-) -> None:
-    if line[name] is None:
-        raise UserError(f"{line.where}, column {name}: empty; expected {expected}")
-    if not holds(line[name]):
-        raise UserError(
-            f"{line.where}, column {name}: {line[name]:g}; expected {expected}"
-        )
+    expect(line, metric, lambda value: value <= ceiling, f"at most {ceiling:g}")
 
 
 def _seed(line: Line) -> int:
@@ -219,34 +191,6 @@ def _seed(line: Line) -> int:
         raise UserError(
             f"{line.where}, column seed: {cell!r}; expected a whole number"
         ) from None
-
-
-def _mixture(line: Line, own: bool = True) -> dict[str, float] | None:
-    """The row's mixture, checked against its p where there is one."""
-    text = str(line.get("mixture") or "").strip()
-    if not text:
-        return None
-    try:
-        mixture = parse_mixture(text)
-    except UserError as error:
-        raise UserError(f"{line.where}, column mixture: {error}") from None
-    weight = mixture.get(line["task"], 0.0)
-    if own and abs(weight - line["p"]) > 1e-3:
-        raise UserError(
-            f"{line.where}, column p: {line['p']:g}, but the mixture gives "
-            f"{line['task']} {weight:g}; expected the same weight"
-        )
-    return mixture
-
-
-def _derive_mixtures(lines: Sequence[Line]) -> None:
-    """Completes mixtures from p where a table has two tasks and no mixture."""
-    tasks = list(dict.fromkeys(line["task"] for line in lines))
-    if len(tasks) != 2 or any(line["mixture"] for line in lines):
-        return
-    for line in lines:
-        rest = round(1.0 - line["p"], 12)
-        line["mixture"] = {t: line["p"] if t == line["task"] else rest for t in tasks}
 
 
 def _check_unique(lines: Sequence[Line]) -> None:
@@ -264,18 +208,21 @@ def _check_unique(lines: Sequence[Line]) -> None:
         seen[key] = line
 
 
-def _key(line: Line) -> tuple:
+def _run_of(line: Line) -> tuple:
+    """What identifies a run and what was measured of it, without the step."""
     extra = () if line["trial"] else tuple(sorted(_others(line).items()))
     shape = (line["n"], line.get("n_enc"), line.get("n_dec"))
     return (
-        line["trial"] or (*shape, line["p"], line["seed"], str(line["mixture"])),
-        line.get("step"),
+        line["trial"] or (*shape, line["p"], line.get("seed"), str(line["mixture"])),
         line["task"],
         line["test_set"],
         line.get("origin"),
-        line["loss_kind"],
         *extra,
     )
+
+
+def _key(line: Line) -> tuple:
+    return (*_run_of(line), line.get("step"), line["loss_kind"])
 
 
 def _others(line: Line) -> dict[str, str]:

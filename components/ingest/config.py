@@ -8,7 +8,7 @@ from typing import Literal
 
 from components.engines import beam_runner
 from components.ingest.cleaning.rules import Rules
-from components.ingest.deduplication import Duplicates
+from components.ingest.duplicates.config import Duplicates
 from components.ingest.sources.corpus import Corpus, TextTask, TextTestSet
 from components.ingest.sources.synthetic import SyntheticConfig
 from models.errors import FieldError
@@ -34,14 +34,6 @@ class Config:
         sentence moves between training and test when data is added. Without
         one, only what is in a test set is kept out.
       duplicates: What counts as a duplicate beyond pairs that are equal.
-      leak: What a training pair may not share with a test set: a ``sentence`` on
-        either side, or also the ``component`` of one, all pairs that are linked to
-        it by sentences they share, so that no paraphrase is trained on. Components
-        of the synthetic languages mean nothing and are never looked for.
-      largest_component: Pairs of the largest component that is kept together. The
-        short sentences that everybody says ("Go!") link a large part of any
-        corpus; from such a component no test sentence is taken, and of it only
-        pairs with a test sentence stay out of training.
       shards: Shards of each task's training data; a worker holds one at a time.
       seed: Seed of the hashes: another seed is another split and order.
       beam_options: Options for Beam; the runner is FnApiRunner unless named.
@@ -54,8 +46,6 @@ class Config:
     test_sentences: int = 1000
     test_share: float | None = None
     duplicates: Duplicates = Duplicates()
-    leak: Literal["component", "sentence"] = "component"
-    largest_component: int = 100
     shards: int = 4
     seed: int = 0
     beam_options: tuple[str, ...] = ()
@@ -68,10 +58,6 @@ class Config:
         if self.test_share is not None and not 0 < self.test_share < 1:
             raise FieldError(
                 "test_share", f"{self.test_share:g} must lie between 0 and 1"
-            )
-        if self.largest_component < 1:
-            raise FieldError(
-                "largest_component", f"{self.largest_component} must be at least 1"
             )
         if not 1 <= self.shards <= 99999:
             raise FieldError("shards", f"{self.shards} must lie in [1, 99999]")

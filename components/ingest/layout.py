@@ -4,7 +4,7 @@ finished artifact starts no engine."""
 COUNTS = "counts.json"
 DEAD_LETTERS = "dead_letters"
 REPORT = "report.json"
-SCRATCH = ".scratch"
+TEMPORARY = ".tmp"  # ends the name of a file that is being written
 CARD = "card.json"
 CARD_TEXT = "README.md"
 

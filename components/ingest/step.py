@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import logging
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,12 +15,14 @@ from components.artifacts.text_shards import IN_DOMAIN, TRAIN
 from components.engines import beam_runner
 from components.ingest import data_card
 from components.ingest.config import Config
-from components.ingest.layout import ACCEPTED, COUNTS, NOT_TEXT, READ, REPORT, SCRATCH
+from components.ingest.layout import ACCEPTED, COUNTS, NOT_TEXT, READ, REPORT, TEMPORARY
 from components.ingest.sources import places
 from components.ingest.sources.inputs import about_pairs, files_of, list_inputs
 from models.errors import UserError
 
 log = logging.getLogger(__name__)
+
+_MUCH = 0.1  # share of a task that one rule rejects only where something is wrong
 
 
 def run(
@@ -31,20 +33,21 @@ def run(
     inputs = list_inputs(config, base, tasks)
 
     def make(directory: Path) -> Mapping[str, Any]:
-        from components.ingest import graph  # Beam starts only for work
+        from components.ingest.graph import build  # Beam starts only for work
 
         pairs = about_pairs(config, inputs)
         options = beam_runner.with_workers(config.beam_options, pairs)
         workers = beam_runner.workers(options)
         with beam_runner.writing_to(output):
             with beam_runner.pipeline(options) as pipeline:
-                graph.build(pipeline, config, inputs, str(directory), workers)
+                build.build(pipeline, config, inputs, str(directory), workers)
         report_path = directory / REPORT
         report = json.loads(report_path.read_text(encoding="utf-8"))
         report_path.unlink()
         if report["problems"]:
             raise UserError("; ".join(report["problems"]))
-        shutil.rmtree(directory / SCRATCH, ignore_errors=True)
+        for path in directory.rglob(f"*{TEMPORARY}"):
+            path.unlink()  # of a bundle that failed and was tried again
         measures = [row for row in report["counts"] if ":" in row[2]]
         told = [row for row in report["counts"] if ":" not in row[2]]
         counts = summarise(told, tasks)
@@ -141,6 +144,14 @@ def check_counts(config: Config, counts: Mapping[str, Mapping[str, Any]]) -> Non
                 f"ingest {task}: nothing is left to train on, of {row['read']} "
                 "pairs read" + _reasons(row)
             )
+        for name in (field.name for field in dataclasses.fields(config.rules)):
+            share = row["rejected"].get(name, 0) / row["read"]
+            if share > _MUCH:
+                log.warning(
+                    "ingest %s: the rule %s rejects %.0f %% of the pairs; look at them "
+                    "in dead_letters/, and set ingest.rules.%s to null if it is wrong",
+                    *(task, name, 100 * share, name),
+                )
         log.info(
             "ingest %s: %d read, %d to train on, %d rejected, test sets %s",
             task,

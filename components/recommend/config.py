@@ -15,7 +15,7 @@ class Config:
     """The ``recommend`` section of an experiment file.
 
     Attributes:
-      n: Non-embedding parameters of the model to train; when null, ten times the
+      n: Non-embedding parameters of the model to train; when not set, ten times the
         largest fitted size.
       prefer: Weight of each task in the objective; equal when empty.
       objective: ``weighted`` (the preferred average), ``minimax`` (the worst task's
@@ -27,7 +27,7 @@ class Config:
       planned_examples: Examples of all tasks that the run will draw.
       examples: Training examples available for each task; adds proportional and
         temperature sampling to the comparison.
-      test_set: Whose laws decide; ``in_domain`` or else the first one when null.
+      test_set: Whose laws decide; ``in_domain`` or else the first one when not set.
       frontier_sizes: Sizes of the frontier beside ``n``; the smallest and largest
         fitted ones when empty.
       points: Mixtures along the frontier.
@@ -43,7 +43,7 @@ class Config:
     examples: Mapping[str, float] = dataclasses.field(default_factory=dict)
     test_set: str | None = None
     frontier_sizes: tuple[float, ...] = ()
-    points: int = 99
+    points: int = 101
     level: float = 0.95
 
     def __post_init__(self) -> None:
@@ -51,6 +51,10 @@ class Config:
             for size in sizes:
                 if size is not None and not (math.isfinite(size) and size > 0):
                     raise FieldError(name, f"{size:g}; expected a positive number")
+        for name in ("prefer", "examples"):
+            for task, value in getattr(self, name).items():
+                if not value >= 0:
+                    raise FieldError(f"{name}.{task}", f"{value:g}; expected 0 or more")
         for name in ("max_repeats", "planned_examples"):
             value = getattr(self, name)
             if value is not None and not (math.isfinite(value) and value > 0):

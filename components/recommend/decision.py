@@ -18,6 +18,7 @@ from components.fit import law_file
 from components.fit.held_out import cell
 from components.recommend.config import Config
 from models.errors import UserError
+from models.laws.approximate import ApproximateLaw
 from models.laws.frontier import Frontier, frontier
 from models.laws.law import Law
 from models.laws.recommendation import Recommendation, Repetition, recommend
@@ -75,7 +76,9 @@ def trade_off_laws(source: Path, test_set: str | None = None) -> list[Law]:
     Raises:
       UserError: No such test set, or no approximate law of it.
     """
-    laws = [law for law in law_file.load(source).laws if law.kind == "approximate"]
+    laws = [
+        law for law in law_file.load(source).laws if isinstance(law, ApproximateLaw)
+    ]
     if not laws:
         raise UserError(
             f"{source}: no approximate law, which a new mixture needs; fit with "

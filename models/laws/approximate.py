@@ -1,27 +1,32 @@
-"""The approximate joint law: any mixture at any size, [M] eq. 11."""
+"""The approximate joint law: any mixture at any size.
+
+``L = beta (f(p) x)**-alpha + irreducible_loss`` with ``x = n / reference``,
+Fernandes et al. 2023 ([M]), eq. 11.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import math
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from models.errors import UserError
-from models.laws import capacity_law
+from models.laws import grouped
 from models.laws.capacity import Capacity, capacity
-from models.laws.capacity_law import CapacityLaw
 from models.laws.fitting import (
     Options,
+    check_sizes,
     conclude,
     reference_size,
     robust_scale,
     target,
 )
-from models.laws.joint import check_sizes
 from models.laws.law import Law
-from models.laws.observations import Observations
+from models.laws.observations import Observations, Weighting
+from models.laws.query import Points
 from models.laws.solver import Array, minimize
 
 _FOLDS = 10
@@ -32,9 +37,99 @@ _TIE = 1.05
 _TOLERANCE = 1e-8  # of the cost: a fold's refit is judged, not kept
 
 
+@dataclasses.dataclass(frozen=True)
+class CapacityForm:
+    """The form on its rows: alpha, beta, irreducible_loss, then f's coefficients.
+
+    Attributes:
+      x: Model sizes over the reference size, [rows].
+      p: The task's own weight, [rows].
+      shares: Weight of every task, [rows, tasks].
+      capacity: The capacity function f.
+      largest_alpha: Upper bound of alpha.
+    """
+
+    x: Array
+    p: Array
+    shares: Array
+    capacity: Capacity
+    largest_alpha: float = grouped.ALPHA_RANGE[1]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the parameters."""
+        return ("alpha", "beta", "irreducible_loss", *self.capacity.names)
+
+    @property
+    def lower(self) -> Array:
+        """alpha > 0, beta >= 0, irreducible loss >= 0."""
+        return np.array([grouped.ALPHA_RANGE[0], 0.0, 0.0, *self.capacity.lower])
+
+    @property
+    def upper(self) -> Array:
+        """Bounds above."""
+        return np.array([self.largest_alpha, np.inf, np.inf, *self.capacity.upper])
+
+    def evaluate(self, theta: Array) -> tuple[Array, Array]:
+        """Values [batch, rows] and Jacobian [batch, rows, parameters]."""
+        alpha, beta, floor = (theta[:, [k]] for k in range(3))
+        f, slopes = self.capacity.evaluate(theta[:, 3:], self.p, self.shares)
+        log_size = np.log(f * self.x)
+        power = np.exp(-alpha * log_size)
+        reducible = beta * power
+        jacobian = np.empty((*power.shape, theta.shape[1]))
+        jacobian[:, :, 0] = -reducible * log_size
+        jacobian[:, :, 1] = power
+        jacobian[:, :, 2] = 1.0
+        jacobian[:, :, 3:] = (-alpha * reducible / f)[:, :, None] * slopes
+        return reducible + floor, jacobian
+
+    def effective_fraction(self, theta: Array) -> tuple[Array, Array]:
+        """f [batch, rows] and its Jacobian [batch, rows, parameters]."""
+        f, slopes = self.capacity.evaluate(theta[:, 3:], self.p, self.shares)
+        jacobian = np.zeros((*f.shape, theta.shape[1]))
+        jacobian[:, :, 3:] = slopes
+        return f, jacobian
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ApproximateLaw(Law):
+    """The law whose capacity function says what a mixture leaves each task.
+
+    Attributes:
+      capacity: The capacity function f.
+    """
+
+    kind: ClassVar[str] = "approximate"
+
+    capacity: Capacity = dataclasses.field(kw_only=True)
+
+    @property
+    def form(self) -> str:
+        """Name of the capacity function."""
+        return self.capacity.label
+
+    @property
+    def equation(self) -> str:
+        """See `Law`."""
+        return f"L = beta (f n/n0)^-alpha + Linf, {self.capacity.equation}"
+
+    def covers(self, weighting: Weighting) -> bool:
+        """See `Law`; any mixture of its group."""
+        return weighting.group in self.groups
+
+    def _form(self, points: Points) -> CapacityForm:
+        x = points.n / self.reference["n"]
+        return CapacityForm(x, points.own, points.shares, self.capacity)
+
+    def _log_fraction(self, points: Points) -> tuple[Array, Array]:
+        f, jacobian = self._form(points).effective_fraction(self.theta[None])
+        return np.log(f[0]), jacobian[0] / f[0][:, None]
+
+
 def fit_approximate(
     runs: Observations, form: str = "auto", options: Options | None = None
-) -> Law:
+) -> ApproximateLaw:
     """``L_i = beta (f_i(p) x)**-alpha_i + irreducible_loss_i``, [M] eq. 11.
 
     Args:
@@ -72,7 +167,9 @@ def fit_approximate(
     return dataclasses.replace(found, warnings=tried[chosen].warnings)
 
 
-def unseen_error(runs: Observations, law: Law, options: Options | None = None) -> float:
+def unseen_error(
+    runs: Observations, law: ApproximateLaw, options: Options | None = None
+) -> float:
     """Root mean square error on weightings left out in turn.
 
     Args:
@@ -97,12 +194,14 @@ def unseen_error(runs: Observations, law: Law, options: Options | None = None) -
 
 def _folds(runs: Observations) -> NDArray[np.bool_]:
     """Rows to leave out together, [folds, rows]: neighbours never share a fold."""
-    weightings, index = runs.weightings()
+    weightings, index = runs.weightings
     count = min(_FOLDS, len(weightings))
     return index % count == np.arange(count)[:, None]
 
 
-def _best(runs: Observations, tried: dict[str, Law], options: Options) -> str:
+def _best(
+    runs: Observations, tried: dict[str, ApproximateLaw], options: Options
+) -> str:
     """The first form, from the simplest on, that is about as good as the best."""
     reference = dataclasses.replace(options, reference=reference_size(runs, options))
     errors = {label: unseen_error(runs, law, reference) for label, law in tried.items()}
@@ -122,11 +221,11 @@ def _candidates(runs: Observations) -> tuple[str, ...]:
     return ("linear", "flexible", "transfer", "transfer+repetition")
 
 
-def _bound(runs: Observations, label: str, options: Options) -> CapacityLaw:
+def _bound(runs: Observations, label: str, options: Options) -> CapacityForm:
     task = str(runs.task[0])
     own = runs.tasks.index(task) if task in runs.tasks else -1
     x = runs.n / reference_size(runs, options)
-    form = CapacityLaw(x, runs.p, runs.shares, capacity(label, runs.tasks, own))
+    form = CapacityForm(x, runs.p, runs.shares, capacity(label, runs.tasks, own))
     if len(np.unique(runs.n)) > 1:
         return form
     return dataclasses.replace(form, largest_alpha=_LARGEST_ALPHA)
@@ -134,18 +233,12 @@ def _bound(runs: Observations, label: str, options: Options) -> CapacityLaw:
 
 def _fit(
     runs: Observations, label: str, options: Options, start: Array | None = None
-) -> Law:
-    weightings, _ = runs.weightings()
+) -> ApproximateLaw:
     bound = _bound(runs, label, options)
     _check_weightings(runs, bound.capacity, options)
+    starts = _starts(bound, target(runs)) if start is None else start[None]
     return conclude(
-        "approximate",
-        label,
-        bound,
-        capacity_law.starts(bound, target(runs)) if start is None else start[None],
-        runs,
-        weightings,
-        options,
+        ApproximateLaw, bound, starts, runs, options, capacity=bound.capacity
     )
 
 
@@ -159,7 +252,7 @@ def _check_weightings(runs: Observations, chosen: Capacity, options: Options) ->
                 f"{where}: transfer between tasks needs the whole mixture of every "
                 "run; add a mixture column"
             )
-        told = len(runs.weightings()[0]) - 1
+        told = len(runs.weightings[0]) - 1
     else:
         told = len(np.unique(runs.p[(runs.p > 0) & (runs.p < 1)]))
     if told < needed:
@@ -168,3 +261,26 @@ def _check_weightings(runs: Observations, chosen: Capacity, options: Options) ->
             f"the {chosen.label} capacity function; train more mixtures, take a "
             "simpler function or fix a coefficient"
         )
+
+
+def _starts(form: CapacityForm, y: Array, count: int = 6) -> Array:
+    """Starting points: variable projection over exponents, for several f.
+
+    Args:
+      form: The law on its rows.
+      y: Measured values, [rows].
+      count: How many starts to return at most.
+
+    Returns:
+      [starts, parameters], the best first.
+    """
+    candidates = form.capacity.starts()
+    fractions, _ = form.capacity.evaluate(candidates, form.p, form.shares)
+    found, costs = [], []
+    for c, f in zip(candidates, fractions, strict=True):
+        pooled = grouped.grouped_form(f * form.x)
+        first = grouped.starts(pooled, y, count=1)[:1]
+        _, _, sse = grouped.project(pooled, y, first[:, 0])
+        found.append(np.concatenate([first[0], c]))
+        costs.append(sse[0])
+    return np.array(found)[np.argsort(costs)[:count]]

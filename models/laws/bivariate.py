@@ -1,10 +1,11 @@
-"""Encoder and decoder scaled apart: [N] eq. 1 and Proposition 1."""
+"""Encoder and decoder scaled apart: Ghorbani et al. 2021 ([N]), eq. 1, Prop. 1."""
 
 from __future__ import annotations
 
 import dataclasses
 import itertools
 import math
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,15 +15,15 @@ from models.laws import grouped
 from models.laws.fitting import Options, conclude, target
 from models.laws.law import Law
 from models.laws.observations import Observations
+from models.laws.query import Points
 from models.laws.solver import Array
-from models.laws.uncertainty import delta_variance, t_factor
 
 NAMES = ("alpha_enc", "alpha_dec", "beta", "irreducible_loss")
 _EXPONENTS = (0.03, 0.08, 0.2, 0.4, 0.8)
 
 
 @dataclasses.dataclass(frozen=True)
-class BivariateLaw:
+class BivariateForm:
     """``L = beta x_e**-alpha_enc x_d**-alpha_dec + irreducible_loss`` on its rows.
 
     Attributes:
@@ -54,7 +55,59 @@ class BivariateLaw:
         return reducible + floor, jacobian
 
 
-def fit_bivariate(runs: Observations, options: Options | None = None) -> Law:
+@dataclasses.dataclass(frozen=True, eq=False)
+class BivariateLaw(Law):
+    """The law of a model's shape, for one weighting; ask it with n_enc and n_dec."""
+
+    kind: ClassVar[str] = "bivariate"
+    form: ClassVar[str] = "none"
+    equation: ClassVar[str] = (
+        "L = beta (n_enc/ne0)^-alpha_enc (n_dec/nd0)^-alpha_dec + Linf   [N] eq. 1"
+    )
+
+    def _form(self, points: Points) -> BivariateForm:
+        self._known(points)
+        enc, dec = points.n_enc, points.n_dec
+        if enc is None or dec is None:  # as good as any shape of that size
+            enc, dec = self.optimal_split(points.n)
+        return BivariateForm(
+            enc / self.reference["n_enc"], dec / self.reference["n_dec"]
+        )
+
+    def optimal_split(self, n: ArrayLike) -> tuple[Array, Array]:
+        """Encoder and decoder parameters that make the most of n.
+
+        Ghorbani et al. 2021, Proposition 1.
+        """
+        enc, dec = self.parameters["alpha_enc"], self.parameters["alpha_dec"]
+        total = np.asarray(n, float)
+        return total * enc / (enc + dec), total * dec / (enc + dec)
+
+    def split_penalty(self, encoder_share: float) -> float:
+        """How many times the reducible loss grows by another split.
+
+        Ghorbani et al. 2021, Fig. 10. Independent of the size: 1 at the optimal split.
+        """
+        if not 0 < encoder_share < 1:
+            raise UserError(
+                f"encoder share {encoder_share:g}: expected between 0 and 1"
+            )
+        enc, dec = self.parameters["alpha_enc"], self.parameters["alpha_dec"]
+        best = enc / (enc + dec)
+        ratio = enc * math.log(best / encoder_share)
+        return math.exp(ratio + dec * math.log((1 - best) / (1 - encoder_share)))
+
+    def remarks(self) -> list[str]:
+        """The best split between the sides, and what an even one costs."""
+        enc, dec = self.parameters["alpha_enc"], self.parameters["alpha_dec"]
+        return [
+            f"optimal split ([N] Prop. 1): {enc / (enc + dec):.1%} of n to the "
+            f"encoder, exponent {enc + dec:.4g}; the same on both sides costs "
+            f"{self.split_penalty(0.5):.3f}x the reducible part"
+        ]
+
+
+def fit_bivariate(runs: Observations, options: Options | None = None) -> BivariateLaw:
     """``L = a N_e**-p_e N_d**-p_d + Linf``, [N] eq. 1, in one robust fit.
 
     Args:
@@ -62,7 +115,7 @@ def fit_bivariate(runs: Observations, options: Options | None = None) -> Law:
       options: How to fit.
 
     Returns:
-      A law of kind ``bivariate``; ask it with `predict_shape`.
+      The law; ask it with ``Query(n_enc=.., n_dec=..)``.
 
     Raises:
       UserError: n_enc or n_dec is missing, or both sides always grow together.
@@ -78,69 +131,19 @@ def fit_bivariate(runs: Observations, options: Options | None = None) -> Law:
             "sum of their exponents shows; train shapes with another ratio"
         )
     references = np.exp(logs.mean(0))
-    form = BivariateLaw(*(np.exp(logs) / references).T)
-    weightings, _ = runs.weightings()
-    law = conclude(
-        "bivariate", "none", form, _starts(form, runs), runs, weightings, options
-    )
+    form = BivariateForm(*(np.exp(logs) / references).T)
+    law = conclude(BivariateLaw, form, _starts(form, runs), runs, options)
     named = {"n_enc": float(references[0]), "n_dec": float(references[1])}
     return dataclasses.replace(law, reference=law.reference | named)
 
 
-def _starts(form: BivariateLaw, runs: Observations) -> Array:
+def _starts(form: BivariateForm, runs: Observations) -> Array:
     """Variable projection on a grid of both exponents; the four best."""
-    one = np.zeros(len(runs), dtype=int)
     found, costs = [], []
     for enc, dec in itertools.product(_EXPONENTS, repeat=2):
         size = form.x_enc**enc * form.x_dec**dec
-        pooled = grouped.grouped_form(size, one, ("alpha", "beta", "irreducible_loss"))
+        pooled = grouped.grouped_form(size)
         beta, floor, sse = grouped.project(pooled, target(runs), np.ones(1))
         found.append([enc, dec, beta[0, 0], floor[0, 0]])
         costs.append(sse[0])
     return np.array(found)[np.argsort(costs)[:4]]
-
-
-def predict_shape(
-    law: Law, n_enc: ArrayLike, n_dec: ArrayLike, level: float = 0.95
-) -> tuple[Array, Array, Array]:
-    """Predicted value of models of this shape, and its interval when measured.
-
-    Args:
-      law: A bivariate law.
-      n_enc, n_dec: Parameters of either side; they broadcast.
-      level: Nominal coverage.
-    """
-    enc, dec = np.broadcast_arrays(np.asarray(n_enc, float), np.asarray(n_dec, float))
-    if not ((enc > 0) & (dec > 0)).all():
-        raise UserError("n_enc, n_dec: expected positive numbers of parameters")
-    reference = law.reference
-    form = BivariateLaw(
-        enc.ravel() / reference["n_enc"], dec.ravel() / reference["n_dec"]
-    )
-    values, jacobian = form.evaluate(law.theta[None])
-    variance = delta_variance(jacobian[0], law.covariance) + law.residual_sd**2
-    half = t_factor(level, law.dof) * np.sqrt(np.nan_to_num(variance, nan=np.inf))
-    centre = values[0] if law.ceiling is None else law.ceiling - values[0]
-    ends = (centre - half, centre + half)
-    if law.dof > 0:
-        ends = tuple(law.possible(end) for end in ends)
-    return tuple(part.reshape(enc.shape) for part in (centre, *ends))
-
-
-def optimal_split(law: Law, n: float) -> tuple[float, float]:
-    """Encoder and decoder parameters that make the most of n, [N] Prop. 1."""
-    enc, dec = law.parameters["alpha_enc"], law.parameters["alpha_dec"]
-    return n * enc / (enc + dec), n * dec / (enc + dec)
-
-
-def split_penalty(law: Law, encoder_share: float) -> float:
-    """How many times the reducible loss grows by another split, [N] Fig. 10.
-
-    Independent of the size: 1 at the optimal split.
-    """
-    if not 0 < encoder_share < 1:
-        raise UserError(f"encoder share {encoder_share:g}: expected between 0 and 1")
-    enc, dec = law.parameters["alpha_enc"], law.parameters["alpha_dec"]
-    best = enc / (enc + dec)
-    ratio = enc * math.log(best / encoder_share)
-    return math.exp(ratio + dec * math.log((1 - best) / (1 - encoder_share)))

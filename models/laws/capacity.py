@@ -1,7 +1,8 @@
 """Capacity functions: the effective fraction of a model that a task gets.
 
-``f_i = N_eff / N`` of [M] eq. 9-10 as a function of the mixture. Every function
-gives f and its derivatives, for a batch of coefficients and for rows of weights.
+``f_i = N_eff / N`` of Fernandes et al. 2023 ([M]), eq. 9-10, as a function of the
+mixture. Every function gives f and its derivatives, for a batch of coefficients and
+for rows of weights.
 """
 
 from __future__ import annotations
@@ -24,11 +25,13 @@ class Capacity(Protocol):
 
     Attributes:
       label: Its name in a law's ``form``.
+      equation: f as an equation, with its source.
       names: Its coefficients.
       lower, upper: Their bounds.
     """
 
     label: str
+    equation: str
     names: tuple[str, ...]
     lower: tuple[float, ...]
     upper: tuple[float, ...]
@@ -61,6 +64,7 @@ class Flexible:
     """
 
     label: str = "flexible"
+    equation: str = "f = p + c1 p^c2 (1-p)^c3   [M] eq. 11, 12"
     names: tuple[str, ...] = ("c1", "c2", "c3")
     lower: tuple[float, ...] = (-1.0, 0.05, 0.05)
     upper: tuple[float, ...] = (20.0, 10.0, 10.0)
@@ -89,6 +93,7 @@ class Linear:
     """``f(p) = c1 (p - 1) + 1``, [M] eq. 13."""
 
     label: str = "linear"
+    equation: str = "f = c1 (p - 1) + 1   [M] eq. 11, 13"
     names: tuple[str, ...] = ("c1",)
     lower: tuple[float, ...] = (-1.0,)
     upper: tuple[float, ...] = (2.0,)
@@ -127,6 +132,13 @@ class Transfer:
     def label(self) -> str:
         """See `Capacity`."""
         return "transfer+repetition" if self.repetition else "transfer"
+
+    @property
+    def equation(self) -> str:
+        """See `Capacity`."""
+        if self.repetition:
+            return "f = (p + sum g_j p_j) exp(r (1-p))   [M] eq. 11"
+        return "f = p + sum g_j p_j   [M] eq. 11"
 
     @property
     def _others(self) -> list[int]:

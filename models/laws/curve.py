@@ -102,12 +102,7 @@ class _Line:
         return theta @ slopes.T, np.broadcast_to(slopes, (len(theta), *slopes.shape))
 
 
-def _learning(x: Array) -> Form:
-    one = np.zeros(len(x), dtype=int)
-    return grouped.grouped_form(x, one, ("alpha", "beta", "irreducible_loss"))
-
-
-_FORMS = {"learning": _learning, "power": _Power, "linear": _Line}
+_FORMS = {"learning": grouped.grouped_form, "power": _Power, "linear": _Line}
 
 
 def fit_learning_curve(steps: ArrayLike, losses: ArrayLike) -> Curve:
@@ -125,7 +120,7 @@ def fit_learning_curve(steps: ArrayLike, losses: ArrayLike) -> Curve:
     """
     t, y = _checked(steps, losses, 4, "learning curve")
     reference = float(np.exp(np.log(t).mean()))
-    form = _learning(t / reference)
+    form = grouped.grouped_form(t / reference)
     scale = 0.01 * float(np.median(np.abs(y))) or 1.0
     best = best_of(form, y, grouped.starts(form, y), scale=scale)
     return _curve("learning", form, y, best, scale, reference)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from scipy.special import fdtrc
 
-from models.laws.observations import Observations, Weighting
+from models.laws.observations import Observations
 from models.laws.solver import Array, Best, Form
-from models.laws.student import f_survival
 from models.laws.uncertainty import Spread
 
 _SIGNIFICANT = 0.01
@@ -20,7 +20,6 @@ def warnings(
     best: Best,
     spread: Spread,
     runs: Observations,
-    weightings: tuple[Weighting, ...],
     y: Array,
     weights: Array,
 ) -> tuple[str, ...]:
@@ -29,7 +28,7 @@ def warnings(
     sizes = len(np.unique(runs.n))
     if sizes < 4:
         found.append(f"{sizes} model sizes; the exponent needs 4 or more to be trusted")
-    found += _lonely(runs, weightings)
+    found += _lonely(runs)
     if spread.dof == 0:
         found.append("as many coefficients as runs: no error can be estimated")
     elif spread.dof < 3:
@@ -78,7 +77,7 @@ def _lack_of_fit(
     runs: Observations, spread: Spread, y: Array, weights: Array
 ) -> list[str]:
     """Compares the scatter around the law with that between seeds."""
-    _, index = runs.weightings()
+    _, index = runs.weightings
     # One weighting has one weight, so that weighted values compare within a cell.
     weighted = y * np.sqrt(weights)
     keys = np.column_stack([index, np.unique(runs.n, return_inverse=True)[1].ravel()])
@@ -93,7 +92,7 @@ def _lack_of_fit(
         return []
     noise = pure / pure_dof
     misfit = max(spread.dof * spread.residual_sd**2 - pure, 0.0) / rest
-    if noise == 0 or f_survival(misfit / noise, rest, pure_dof) > _SIGNIFICANT:
+    if noise == 0 or fdtrc(rest, pure_dof, misfit / noise) > _SIGNIFICANT:
         return []
     return [
         f"lack of fit: runs scatter {math.sqrt(misfit / noise):.1f}x as much around "
@@ -102,11 +101,11 @@ def _lack_of_fit(
     ]
 
 
-def _lonely(runs: Observations, weightings: tuple[Weighting, ...]) -> list[str]:
+def _lonely(runs: Observations) -> list[str]:
     """Weightings with a single model size, where a curve rests on the others."""
+    weightings, index = runs.weightings
     if len(weightings) == 1:
         return []
-    _, index = runs.weightings()
     lonely = [
         weighting.label
         for k, weighting in enumerate(weightings)
@@ -119,7 +118,7 @@ def _lonely(runs: Observations, weightings: tuple[Weighting, ...]) -> list[str]:
 
 def _movement(runs: Observations, y: Array) -> float:
     """Largest fall of the mean value from the smallest to the largest size."""
-    _, index = runs.weightings()
+    _, index = runs.weightings
     falls = [0.0]
     for k in range(index.max() + 1):
         sizes, values = runs.n[index == k], y[index == k]

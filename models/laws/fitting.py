@@ -12,9 +12,9 @@ import numpy as np
 
 from models.errors import UserError
 from models.laws import diagnostics
-from models.laws.law import CEILINGS, Law
+from models.laws.law import CEILINGS, AnyLaw
 from models.laws.noise import seed_noise
-from models.laws.observations import Observations, Weighting
+from models.laws.observations import Observations
 from models.laws.solver import Array, Form, best_of
 from models.laws.uncertainty import (
     Spread,
@@ -51,6 +51,12 @@ class Options:
     fixed: Mapping[str, float] = dataclasses.field(default_factory=dict)
     single_size: bool = False
 
+    def without_draws(self) -> Options:
+        """The same, with draws only where the standard errors are taken from them."""
+        if self.uncertainty == "perturbation":
+            return self
+        return dataclasses.replace(self, draws=0)
+
 
 @dataclasses.dataclass(frozen=True)
 class _Fixed:
@@ -85,62 +91,69 @@ def robust_scale(y: Array, options: Options) -> float:
     return _RELATIVE_SCALE * float(np.median(np.abs(y))) or 1e-12
 
 
+def check_sizes(kind: str, runs: Observations, options: Options) -> None:
+    """Raises UserError unless there are enough sizes for what is shared."""
+    sizes = len(np.unique(runs.n))
+    needed = 3 - len({"alpha", "irreducible_loss"} & set(options.fixed))
+    if sizes < needed:
+        raise UserError(
+            f"fit {kind} {runs.task[0]}/{runs.test_set[0]}: {sizes} model "
+            f"size{'s' * (sizes > 1)}, needs {needed}; train more sizes or fix alpha "
+            "or irreducible_loss"
+        )
+
+
 def conclude(
-    kind: str,
-    label: str,
+    law: type[AnyLaw],
     form: Form,
     starts: Array,
     runs: Observations,
-    weightings: tuple[Weighting, ...],
     options: Options,
-) -> Law:
+    **own: object,
+) -> AnyLaw:
     """Fits a form from its starts and writes everything down.
 
     Args:
-      kind: The law's kind.
-      label: The law's ``form``.
-      form: The form on the rows of ``runs``.
+      law: The kind of law to make.
+      form: Its form on the rows of ``runs``.
       starts: Parameters to start from, [starts, parameters].
       runs: The rows, of one task and test set.
-      weightings: Their mixtures.
       options: How to fit.
+      own: Attributes that only this kind of law has.
 
     Raises:
       UserError: There are fewer rows than parameters.
     """
     y = target(runs)
-    where = f"fit {kind} {runs.task[0]}/{runs.test_set[0]}"
+    where = f"fit {law.kind} {runs.task[0]}/{runs.test_set[0]}"
     bound, free = _bounded(form, options, where)
     _check_count(len(y), int(free.sum()), where)
     scale = robust_scale(y, options)
-    noise = seed_noise(runs, weightings, y)
+    noise = seed_noise(runs, y)
     best = best_of(bound, y, starts, scale=scale, weights=noise.weights)
     known = spread(bound, y, best.theta, scale=scale, free=free, weights=noise.weights)
     draws = _draws(bound, y, best.theta, known, noise.weights, options, where)
     if options.uncertainty == "perturbation" and len(draws) > 1:
         known = dataclasses.replace(known, covariance=np.cov(draws.T))
     values, _ = bound.evaluate(best.theta[None])
-    return Law(
-        kind=kind,
+    return law(
         task=str(runs.task[0]),
         test_set=str(runs.test_set[0]),
         metric=runs.metric,
-        form=label,
         parameters=dict(zip(form.names, best.theta.tolist(), strict=True)),
         covariance=known.covariance,
         residual_sd=known.residual_sd,
         reference={"n": reference_size(runs, options)},
         tasks=runs.tasks,
-        weightings=weightings,
+        weightings=runs.weightings[0],
         statistics=_statistics(y, values[0], int(free.sum()), known.dof),
         fitted_range={"n": _range(runs.n), "p": _range(runs.p)},
-        warnings=diagnostics.warnings(
-            bound, best, known, runs, weightings, y, noise.weights
-        ),
+        warnings=diagnostics.warnings(bound, best, known, runs, y, noise.weights),
         draws=draws,
         noise=noise.ratios,
         fixed=_names(form, ~free),
         undetermined=_names(form, known.undetermined),
+        **own,
     )
 
 

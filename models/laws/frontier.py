@@ -1,4 +1,4 @@
-"""The predicted trade-off between tasks at any size: [M] Fig. 7."""
+"""The predicted trade-off between tasks at any size: Fernandes et al. 2023, Fig. 7."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from models.errors import UserError
+from models.laws.approximate import ApproximateLaw
 from models.laws.law import Law
+from models.laws.query import Query
 from models.laws.solver import Array
 
 _EDGE = 0.01  # weights of 0 are zero-shot: no law describes them
@@ -52,9 +54,9 @@ def frontier(
     """
     tasks = check_laws(laws)
     weights = simplex(len(tasks), points)
-    mixture = as_mixture(tasks, weights)
-    losses = np.column_stack([law.predict(n, mixture) for law in laws])
-    bands = [law.interval(n, mixture, level, measured=False) for law in laws]
+    query = Query(n, as_mixture(tasks, weights))
+    losses = np.column_stack([law.predict(query) for law in laws])
+    bands = [law.interval(query, level, measured=False) for law in laws]
     low = np.column_stack([band[0] for band in bands])
     high = np.column_stack([band[1] for band in bands])
     return Frontier(n, tasks, weights, losses, low, high)
@@ -86,7 +88,7 @@ def check_laws(laws: Sequence[Law]) -> tuple[str, ...]:
             "a trade-off needs one approximate law for each of two or more tasks; "
             f"found {', '.join(tasks) or 'none'}; fit with --law approximate"
         )
-    known = [law.task for law in laws if law.kind != "approximate"]
+    known = [law.task for law in laws if not isinstance(law, ApproximateLaw)]
     if known:
         raise UserError(
             f"the laws of {', '.join(known)} know only the mixtures they were fitted "

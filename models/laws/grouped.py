@@ -1,4 +1,4 @@
-"""The power law with shared coefficients: [M] eq. 3, 6 and 7 in one form.
+"""The power law with shared coefficients: Fernandes et al. 2023, eq. 3, 6 and 7.
 
 ``L = beta_b x**-alpha_a + irreducible_loss_c`` where every row says which of the
 alphas, betas and irreducible losses is its own, and ``x = n / reference``. With
@@ -9,6 +9,8 @@ rest shared it is the joint law (eq. 7).
 from __future__ import annotations
 
 import dataclasses
+import itertools
+from collections.abc import Collection, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,19 +75,37 @@ class GroupedPowerLaw:
         return reducible + theta[:, floor_at], jacobian
 
 
-def grouped_form(x: Array, weighting: Index, names: tuple[str, ...]) -> GroupedPowerLaw:
-    """The form whose sharing the parameters' names tell.
+def grouped_form(
+    x: Array,
+    weighting: Index | None = None,
+    labels: Sequence[str] = (),
+    own: Collection[str] = (),
+) -> GroupedPowerLaw:
+    """The form with some coefficients shared by all weightings.
 
     Args:
       x: Model sizes over the reference size, [rows].
-      weighting: Index of each row's weighting, [rows].
-      names: Parameters; a stem that occurs once is shared by all weightings.
+      weighting: Index of each row's weighting, [rows]; all the same when omitted.
+      labels: Name of each weighting.
+      own: Of alpha, beta and irreducible_loss, those that every weighting has its
+        own of, as ``beta[LABEL]``.
     """
-    stems = ("alpha", "beta", "irreducible_loss")
-    counts = [sum(name.split("[")[0] == stem for name in names) for stem in stems]
     one = np.zeros(len(x), dtype=int)
-    alpha_of, beta_of, floor_of = (weighting if k > 1 else one for k in counts)
-    return GroupedPowerLaw(x, alpha_of, beta_of, floor_of, names, counts[0], counts[1])
+    index = one if weighting is None else weighting
+    names = {
+        stem: [f"{stem}[{label}]" for label in labels] if stem in own else [stem]
+        for stem in ("alpha", "beta", "irreducible_loss")
+    }
+    alpha_of, beta_of, floor_of = (index if stem in own else one for stem in names)
+    return GroupedPowerLaw(
+        x,
+        alpha_of,
+        beta_of,
+        floor_of,
+        tuple(itertools.chain(*names.values())),
+        len(names["alpha"]),
+        len(names["beta"]),
+    )
 
 
 def starts(form: GroupedPowerLaw, y: Array, count: int = 3) -> Array:

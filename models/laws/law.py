@@ -1,41 +1,57 @@
-"""The record of a fitted law: what it predicts, how surely, and how it prints."""
+"""What every fitted law has in common: the protocol and the record of the fit."""
 
 from __future__ import annotations
 
+import abc
 import dataclasses
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import ClassVar, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import NDArray
 
 from models.errors import UserError
-from models.laws import capacity as capacities
-from models.laws.capacity_law import CapacityLaw
-from models.laws.grouped import grouped_form
 from models.laws.observations import Weighting
-from models.laws.points import Points, Shares, resolve, shape
 from models.laws.printing import law_text
+from models.laws.query import Points, Query, Shares
 from models.laws.solver import Array, Form
 from models.laws.uncertainty import delta_variance, t_factor
 
 CEILINGS = {"bleu": 100.0, "chrf": 100.0, "bleurt": 1.0, "comet": 1.0}
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class Law:
-    """A fitted law of one task on one test set. See ``models.laws`` for its use.
+@dataclasses.dataclass(frozen=True)
+class Coefficient:
+    """One estimated coefficient.
 
     Attributes:
-      kind: ``individual``, ``joint`` or ``approximate``.
+      value: The estimate.
+      standard_error: Infinite where the runs do not determine it.
+      low, high: Interval; what cannot be negative ends at 0.
+    """
+
+    value: float
+    standard_error: float
+    low: float
+    high: float
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Law(abc.ABC):
+    """A fitted law of one task on one test set.
+
+    There is one class for each kind of law. A class says which form it has on some
+    points (`_form`) and which equation that is; `predict`, `interval`,
+    `coefficients` and `describe` follow from it.
+
+    Attributes:
       task, test_set, metric: What it describes.
-      form: What the weightings share, or the name of the capacity function.
       parameters: Name -> estimate, by the papers' names.
       covariance: Of the parameters in that order; NaN without degrees of freedom.
       residual_sd: Standard deviation of one measurement around the law.
-      reference: Reference size: ``n`` is divided by it.
+      reference: Reference sizes: ``n`` is divided by ``reference["n"]``.
       tasks: The trained tasks, in the order of the mixture.
-      weightings: The mixtures it was fitted on.
+      weightings: The mixtures it was fitted on, each with its group of runs.
       statistics: r2, rmse, max_abs_error, n_points, dof, aicc.
       fitted_range: Smallest and largest ``n`` and ``p`` of the fitted runs.
       warnings: Sentences.
@@ -47,11 +63,11 @@ class Law:
         law, [parameters, its parameters]; see `models.laws.shared_noise`.
     """
 
-    kind: str
+    kind: ClassVar[str]
+
     task: str
     test_set: str
     metric: str
-    form: str
     parameters: Mapping[str, float]
     covariance: Array
     residual_sd: float
@@ -68,6 +84,25 @@ class Law:
     shared_noise: Mapping[str, Array] = dataclasses.field(default_factory=dict)
 
     @property
+    @abc.abstractmethod
+    def form(self) -> str:
+        """What the weightings share, or the name of the capacity function."""
+
+    @property
+    @abc.abstractmethod
+    def equation(self) -> str:
+        """The law as an equation, with its source."""
+
+    @abc.abstractmethod
+    def _form(self, points: Points) -> Form:
+        """The law's formula on these points; UserError where it has none."""
+
+    @property
+    def name(self) -> str:
+        """Kind and task, for messages."""
+        return f"{self.kind} law of {self.task}"
+
+    @property
     def theta(self) -> Array:
         """The estimates, [parameters]."""
         return np.array(list(self.parameters.values()))
@@ -76,6 +111,11 @@ class Law:
     def dof(self) -> float:
         """Degrees of freedom of the residuals."""
         return float(self.statistics["dof"] or 0.0)
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The groups of runs that it was fitted on; ``("",)`` without any."""
+        return tuple(dict.fromkeys(one.group for one in self.weightings))
 
     @property
     def standard_errors(self) -> dict[str, float]:
@@ -92,52 +132,55 @@ class Law:
         """The value a rising metric approaches; None for a loss, which falls."""
         return CEILINGS.get(self.metric)
 
-    def weighting_of(self, p: float | Mapping[str, float]) -> Weighting:
-        """The fitted mixture with these weights.
+    def coefficients(self, level: float = 0.95) -> dict[str, Coefficient]:
+        """Every coefficient with its standard error and interval."""
+        found = {}
+        for name, error in self.standard_errors.items():
+            value = self.parameters[name]
+            half = t_factor(level, self.dof) * error if error > 0 else 0.0
+            low = value - half
+            positive = name.startswith(("alpha", "beta", "irreducible_loss"))
+            if positive and np.isfinite(low):
+                low = max(low, 0.0)
+            found[name] = Coefficient(value, error, low, value + half)
+        return found
+
+    def covers(self, weighting: Weighting) -> bool:
+        """Whether the law can predict this weighting."""
+        return any(weighting.same(one) for one in self.weightings)
+
+    def weighting_of(self, mixture: Shares) -> Weighting:
+        """The fitted weighting with these weights.
 
         Raises:
           UserError: The law was not fitted on it.
         """
-        return self.weightings[self._points(1.0, p).known()[0]]
+        points = self._points(Query(1.0, mixture))
+        return self.weightings[self._known(points)[0]]
 
-    def admissible(self, theta: Array) -> Array:
-        """The nearest coefficients within the law's bounds, [parameters]."""
-        form = self._form(self._points(1.0, self.weightings[0]))
-        return np.clip(theta, form.lower, form.upper)
-
-    def predict(self, n: ArrayLike, p: Shares) -> Array:
+    def predict(self, query: Query) -> Array:
         """The law's value.
 
-        Args:
-          n: Non-embedding parameters.
-          p: The task's own weight, or every task's; broadcasts with ``n``.
-
         Returns:
-          Nats per token, or the metric, in the broadcast shape.
+          Nats per token, or the metric, in the broadcast shape of the query.
 
         Raises:
-          UserError: n is not positive, p is not in (0, 1], or the law knows only
-            the mixtures it was fitted on and this is another.
+          UserError: The query is impossible, or this kind of law does not cover it.
         """
-        expected = shape(n, p)
-        values, _ = self._evaluate(n, p, self.theta[None])
-        return values[0].reshape(expected)
+        points = self._points(query)
+        return self._evaluate(points, self.theta[None])[0][0].reshape(points.shape)
 
-    def gradient(self, n: ArrayLike, p: Shares) -> Array:
+    def gradient(self, query: Query) -> Array:
         """Derivatives of the law's value, [rows, parameters]."""
-        return self._evaluate(n, p, self.theta[None])[1][0]
-
-    def predict_draws(self, n: ArrayLike, p: Shares) -> Array:
-        """The law's value under each draw, [draws, rows]."""
-        return self._evaluate(n, p, self.draws)[0]
+        return self._evaluate(self._points(query), self.theta[None])[1][0]
 
     def interval(
-        self, n: ArrayLike, p: Shares, level: float = 0.95, measured: bool = True
+        self, query: Query, level: float = 0.95, measured: bool = True
     ) -> tuple[Array, Array]:
         """Interval of the prediction.
 
         Args:
-          n, p: As in `predict`.
+          query: As in `predict`.
           level: Its nominal coverage.
           measured: For a newly trained and measured model; otherwise for the
             law's value, without the noise of a run.
@@ -146,18 +189,18 @@ class Law:
           Lower and upper ends, within what the metric can be; infinite where the
           fit had no degree of freedom.
         """
-        expected = shape(n, p)
-        values, jacobian = self._evaluate(n, p, self.theta[None])
+        points = self._points(query)
+        values, jacobian = self._evaluate(points, self.theta[None])
         if self.dof <= 0:
-            endless = np.full(expected, np.inf)
+            endless = np.full(points.shape, np.inf)
             return -endless, endless
         variance = delta_variance(jacobian[0], self.covariance)
         if measured:
-            ratio = self._noise_ratio(self._points(n, p)) if self.noise else 1.0
+            ratio = self._noise_ratio(points) if self.noise else 1.0
             variance = variance + (self.residual_sd * ratio) ** 2
         half = t_factor(level, self.dof) * np.sqrt(np.maximum(variance, 0.0))
-        ends = (values[0] - half, values[0] + half)
-        return tuple(self.possible(end).reshape(expected) for end in ends)
+        low, high = self.possible(values[0] - half), self.possible(values[0] + half)
+        return low.reshape(points.shape), high.reshape(points.shape)
 
     def possible(self, values: Array) -> Array:
         """The nearest values that the metric can have: no loss is below 0.
@@ -167,109 +210,103 @@ class Law:
         """
         return np.clip(values, 0.0, np.inf if self.ceiling is None else self.ceiling)
 
-    def _noise_ratio(self, points: Points) -> Array:
-        """Each row's noise over the typical one; 1 for a mixture without seeds."""
-        labels = points.labels()
-        return np.array([self.noise.get(label, 1.0) for label in labels])
-
-    def coefficient_interval(
-        self, name: str, level: float = 0.95
-    ) -> tuple[float, float]:
-        """Interval of one coefficient; what cannot be negative is not."""
-        error = self.standard_errors[name]
-        half = t_factor(level, self.dof) * error if error > 0 else 0.0
-        low = self.parameters[name] - half
-        positive = name.startswith(("alpha", "beta", "irreducible_loss"))
-        if positive and math.isfinite(low):
-            low = max(low, 0.0)
-        return low, self.parameters[name] + half
+    def admissible(self, theta: Array) -> Array:
+        """The nearest coefficients within the law's bounds, [parameters]."""
+        form = self._form(self._points(Query(1.0, self.weightings[0])))
+        return np.clip(theta, form.lower, form.upper)
 
     def effective_fraction(
-        self, p: Shares, level: float = 0.95
+        self, mixture: Shares, level: float = 0.95
     ) -> tuple[Array, Array, Array]:
-        """Effective fraction of the model that the task gets, [M] eq. 9-10.
+        """Effective fraction of the model that the task gets.
+
+        Fernandes et al. 2023, eq. 9-10.
 
         Args:
-          p: As in `predict`; a joint law knows only the weightings it was fitted
+          mixture: As in `Query`; a joint law knows only the weightings it was fitted
             on, and needs p = 1 among them.
           level: Nominal coverage of the interval.
 
         Returns:
           f, and the ends of its interval (on a log scale, so that they are > 0).
+
+        Raises:
+          UserError: The law has no exponent that all weightings share.
         """
-        expected = shape(1.0, p)
-        f, jacobian = self._log_fraction(self._points(1.0, p))
+        points = self._points(Query(1.0, mixture))
+        log_f, jacobian = self._log_fraction(points)
         variance = delta_variance(jacobian, self.covariance)
         spread = np.sqrt(np.where(np.isnan(variance), np.inf, variance))
         half = np.where(spread > 0, t_factor(level, self.dof) * spread, 0.0)
-        ends = (np.exp(np.clip(end, -700, 700)) for end in (f, f - half, f + half))
-        return tuple(end.reshape(expected) for end in ends)
+        ends = (log_f, log_f - half, log_f + half)
+        f, low, high = (np.exp(np.clip(end, -700, 700)) for end in ends)
+        shape = points.shape
+        return f.reshape(shape), low.reshape(shape), high.reshape(shape)
+
+    def describe(self) -> str:
+        """The law as a scientist writes it."""
+        return law_text(self)
+
+    def remarks(self) -> list[str]:
+        """What else this kind of law says in `describe`, lines."""
+        return []
 
     def _log_fraction(self, points: Points) -> tuple[Array, Array]:
         """log f [rows] and its gradient [rows, parameters]."""
-        if self.kind == "approximate":
-            form = self._form(points)
-            f, jacobian = form.effective_fraction(self.theta[None])
-            return np.log(f[0]), jacobian[0] / f[0][:, None]
-        names = list(self.parameters)
-        if self.kind != "joint" or "alpha" not in names:
-            raise UserError(
-                f"{self.kind} law of {self.task}: an effective fraction needs one "
-                "alpha for all weightings; use the joint or approximate law"
-            )
-        index = points.known()
-        betas = np.array(
-            [names.index(f"beta[{self.weightings[k].label}]") for k in index]
+        raise UserError(
+            f"{self.name}: an effective fraction needs one alpha for all weightings; "
+            "use the joint or approximate law"
         )
-        whole = [k for k, w in enumerate(self.weightings) if w.p == 1]
-        if not whole:
+
+    def _points(self, query: Query) -> Points:
+        """The query on rows, of one of this law's groups."""
+        points = query.points(self.task, self.tasks, self.weightings)
+        if points.group and points.group not in self.groups:
             raise UserError(
-                f"joint law of {self.task}: the effective fraction compares with "
-                "p = 1, which was not trained; use the approximate law"
+                f"{self.name}: no group {points.group}; it has "
+                f"{', '.join(filter(None, self.groups)) or 'none'}"
             )
-        one = names.index(f"beta[{self.weightings[whole[0]].label}]")
-        theta, alpha = np.maximum(self.theta, 1e-12), self.parameters["alpha"]
-        log_f = (np.log(theta[one]) - np.log(theta[betas])) / alpha
-        jacobian = np.zeros((len(index), len(theta)))
-        rows = np.arange(len(index))
-        jacobian[rows, names.index("alpha")] = -log_f / alpha
-        jacobian[rows, betas] -= 1.0 / (alpha * theta[betas])
-        jacobian[rows, one] += 1.0 / (alpha * theta[one])
-        return log_f, jacobian
+        return points
 
-    def _capacity(self) -> capacities.Capacity:
-        own = self.tasks.index(self.task) if self.task in self.tasks else -1
-        return capacities.capacity(self.form, self.tasks, own)
+    def _known(self, points: Points) -> NDArray[np.int64]:
+        """Index of each row's weighting; UserError where it was not fitted."""
+        index = points.index_in(self.weightings)
+        if (index >= 0).all():
+            return index
+        row = int(np.argmax(index < 0))
+        labels = ", ".join(weighting.label for weighting in self.weightings)
+        p = f"p = {points.own[row]:g}"
+        if points.chosen is not None:
+            raise UserError(f"{self.name}: was not fitted on {points.chosen.label}")
+        if index[row] == -2:
+            raise UserError(
+                f"{self.name}: {p} matches several of its weightings ({labels}); give "
+                "the whole mixture and the group (--by)"
+            )
+        raise UserError(
+            f"{self.name}: {p} is not one of its weightings ({labels}); the "
+            "approximate law predicts any p"
+        )
 
-    def _evaluate(self, n: ArrayLike, p: Shares, theta: Array) -> tuple[Array, Array]:
+    def _noise_ratio(self, points: Points) -> Array:
+        """Each row's noise over the typical one; 1 for a mixture without seeds."""
+        index = points.index_in(self.weightings)
+        labels = [self.weightings[k].label if k >= 0 else "" for k in index]
+        return np.array([self.noise.get(label, 1.0) for label in labels])
+
+    def _evaluate(self, points: Points, theta: Array) -> tuple[Array, Array]:
         """Values and Jacobian, on the scale of the metric."""
-        values, jacobian = self._form(self._points(n, p)).evaluate(theta)
+        values, jacobian = self._form(points).evaluate(theta)
         if self.ceiling is None:
             return values, jacobian
         return self.ceiling - values, -jacobian
 
-    def _points(self, n: ArrayLike, p: Shares) -> Points:
-        where = f"{self.kind} law of {self.task}"
-        return resolve(n, p, self.task, self.tasks, self.weightings, where)
 
-    def _form(self, points: Points) -> Form:
-        """The law's formula on these points."""
-        if self.kind == "bivariate":
-            raise UserError(
-                f"bivariate law of {self.task}: a size alone has no shape; ask "
-                "predict_shape(law, n_enc, n_dec)"
-            )
-        x = points.n / self.reference["n"]
-        if self.kind == "approximate":
-            return CapacityLaw(x, points.own, points.shares, self._capacity())
-        return grouped_form(x, points.known(), tuple(self.parameters))
-
-    def __str__(self) -> str:
-        return law_text(self)
+AnyLaw = TypeVar("AnyLaw", bound=Law)
 
 
 def find_all(
-    laws: Sequence[Law],
+    laws: Iterable[Law],
     kind: str | None = None,
     task: str | None = None,
     test_set: str | None = None,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from models.laws.observations import Observations, Weighting
+from models.laws.observations import Observations
 from models.laws.solver import Array
 
 _PRIOR_DOF = 8.0  # so many degrees of freedom vote for one noise for all
@@ -27,9 +27,7 @@ class Noise:
     ratios: Mapping[str, float]
 
 
-def seed_noise(
-    runs: Observations, weightings: tuple[Weighting, ...], y: Array
-) -> Noise:
+def seed_noise(runs: Observations, y: Array) -> Noise:
     """Estimates the noise of every weighting from repeated runs.
 
     The variances are drawn towards their mean, the more the fewer seeds there are:
@@ -37,12 +35,11 @@ def seed_noise(
 
     Args:
       runs: The rows.
-      weightings: Their mixtures.
       y: The fitted values, [rows].
     """
+    weightings, index = runs.weightings
     if len(weightings) < 2:
         return Noise(np.ones(len(y)), {})
-    _, index = runs.weightings()
     sizes, size_of = np.unique(runs.n, return_inverse=True)
     _, cell = np.unique(index * len(sizes) + size_of.ravel(), return_inverse=True)
     cell = cell.ravel()

@@ -11,6 +11,7 @@ import numpy as np
 
 from models.laws.frontier import as_mixture, simplex
 from models.laws.law import Law
+from models.laws.query import Query
 from models.laws.solver import Array
 
 Objective = Literal["weighted", "minimax", "regret"]
@@ -44,10 +45,8 @@ class Problem:
 
     def losses(self, weights: Array) -> Array:
         """Values to minimise, [points, tasks]; a rising metric with a minus."""
-        mixture = as_mixture(self.tasks, weights)
-        return np.column_stack(
-            [law.predict(self.n, mixture) * sign(law) for law in self.laws]
-        )
+        query = Query(self.n, as_mixture(self.tasks, weights))
+        return np.column_stack([law.predict(query) * sign(law) for law in self.laws])
 
     def values(self, weights: Array) -> Array:
         """The objective, [points]."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
@@ -21,18 +22,18 @@ class Weighting:
         the task's own weight would not be unique.
       p: The task's own sampling probability; 0 for a task that is only evaluated.
       mixture: Weight of every task with a positive weight; empty when unknown.
-      condition: What else sets its runs apart, such as the size of the data.
+      group: What else sets its runs apart, as ``arch=B``; mostly empty.
     """
 
     label: str
     p: float
     mixture: Mapping[str, float]
-    condition: str = ""
+    group: str = ""
 
     def same(self, other: Weighting) -> bool:
         """Whether both stand for the same runs, whatever their labels."""
-        mine = (self.p, dict(self.mixture), self.condition)
-        return mine == (other.p, dict(other.mixture), other.condition)
+        mine = (self.p, dict(self.mixture), self.group)
+        return mine == (other.p, dict(other.mixture), other.group)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Observations:
       shares: Sampling probability of each of ``tasks``, [rows, tasks]; NaN where
         the rest of a mixture is not known.
       n_enc, n_dec: Parameters of either side, [rows]; NaN where not known.
-      condition: What else sets runs apart, a text, [rows]; mostly empty.
+      group: What else sets runs apart, a text, [rows]; mostly empty.
       metric: What was measured; ``loss`` is in nats per target token.
     """
 
@@ -65,7 +66,7 @@ class Observations:
     shares: Array
     n_enc: Array
     n_dec: Array
-    condition: NDArray[np.str_]
+    group: NDArray[np.str_]
     metric: str = "loss"
 
     def __len__(self) -> int:
@@ -80,7 +81,7 @@ class Observations:
         }
         return dataclasses.replace(self, **changed)
 
-    def groups(self) -> Iterator[tuple[str, str, Observations]]:
+    def by_task(self) -> Iterator[tuple[str, str, Observations]]:
         """Each (task, test set) with its rows, in the order of ``tasks``."""
         keys = dict.fromkeys(
             zip(self.task.tolist(), self.test_set.tolist(), strict=True)
@@ -93,23 +94,36 @@ class Observations:
                 self.take((self.task == task) & (self.test_set == test_set)),
             )
 
+    def by_group(self) -> list[Observations]:
+        """The rows of each group of runs, as `group` sets them apart."""
+        groups = np.unique(self.group)
+        if len(groups) == 1:
+            return [self]
+        return [self.take(self.group == group) for group in groups]
+
+    def by_weighting(self) -> list[Observations]:
+        """The rows of each of `weightings`."""
+        weightings, index = self.weightings
+        return [self.take(index == k) for k in range(len(weightings))]
+
+    @functools.cached_property
     def weightings(self) -> tuple[tuple[Weighting, ...], NDArray[np.int64]]:
         """The distinct mixtures of these rows, by p, and each row's index."""
-        conditions, condition_of = np.unique(self.condition, return_inverse=True)
+        groups, group_of = np.unique(self.group, return_inverse=True)
         shares = np.nan_to_num(self.shares, nan=-1.0)
-        keys = np.column_stack([self.p, shares, condition_of.ravel()])
+        keys = np.column_stack([self.p, shares, group_of.ravel()])
         distinct, index = np.unique(keys.round(9), axis=0, return_inverse=True)
         own = distinct[:, 0].tolist()
-        one_each = len(set(own)) * len(conditions) >= len(own)
+        one_each = len(set(own)) * len(groups) >= len(own)
         found = []
         for p, *row, which in distinct.tolist():
             mixture = {t: w for t, w in zip(self.tasks, row, strict=True) if w > 0}
             known = mixture if min(row, default=-1.0) >= 0 else {}
             text = ",".join(f"{task}={weight:g}" for task, weight in known.items())
             label = f"{p:g}" if one_each or not text else text
-            condition = str(conditions[int(which)])
-            label = f"{label};{condition}" if condition else label
-            found.append(Weighting(label, p, known, condition))
+            group = str(groups[int(which)])
+            label = f"{label};{group}" if group else label
+            found.append(Weighting(label, p, known, group))
         return tuple(found), index.ravel()
 
 
@@ -126,7 +140,7 @@ def observations(
     seed: ArrayLike | None = None,
     n_enc: ArrayLike | None = None,
     n_dec: ArrayLike | None = None,
-    condition: Sequence[str] | None = None,
+    group: Sequence[str] | None = None,
     metric: str = "loss",
 ) -> Observations:
     """Observations from columns, with a default for everything but the first four.
@@ -140,7 +154,7 @@ def observations(
       size: ``n`` in short when omitted.
       seed: 0 when omitted.
       n_enc, n_dec: Unknown when omitted.
-      condition: None when omitted.
+      group: None when omitted.
       metric: What ``value`` is.
 
     Returns:
@@ -169,7 +183,7 @@ def observations(
         "seed": np.asarray(np.zeros(rows) if seed is None else seed).astype(np.int64),
         "n_enc": unknown if n_enc is None else np.asarray(n_enc, float),
         "n_dec": unknown if n_dec is None else np.asarray(n_dec, float),
-        "condition": np.asarray(condition or [""] * rows, dtype=str),
+        "group": np.asarray(group or [""] * rows, dtype=str),
     }
     _check_lengths(columns, rows)
     return Observations(tasks=tasks, shares=shares, metric=metric, **columns)

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from models.errors import UserError
+from models.laws.approximate import CapacityForm
 from models.laws.capacity import capacity
-from models.laws.capacity_law import CapacityLaw
 from models.laws.frontier import as_mixture
 from models.laws.law import Law
+from models.laws.query import Query
 from models.laws.solver import Array
 from models.laws.uncertainty import t_factor
 
@@ -163,8 +164,8 @@ def precision(
             if law.dof >= _TRUSTED_DOF and law.residual_sd > 0:
                 sd = law.residual_sd
             scale = law.theta
-            rows = law.gradient(sizes, as_mixture(tasks, at))
-            wanted = law.gradient(there, as_mixture(tasks, goals))
+            rows = law.gradient(Query(sizes, as_mixture(tasks, at)))
+            wanted = law.gradient(Query(there, as_mixture(tasks, goals)))
         informs = at[:, own] > 0  # zero-shot rows are never fitted
         wanted = wanted[goals[:, own] > 0]
         rows = rows * informs[:, None]
@@ -186,7 +187,7 @@ def _typical(
     theta = np.array([*TYPICAL, *_TYPICAL_CAPACITY.get(form, others)])
     reference = float(np.exp(np.log(n).mean()))
     gradients = [
-        CapacityLaw(at / reference, mix[:, own], mix, capacity(form, tasks, own))
+        CapacityForm(at / reference, mix[:, own], mix, capacity(form, tasks, own))
         .evaluate(theta[None])[1][0]
         for at, mix in ((n, shares), (there, goals))
     ]  # fmt: skip

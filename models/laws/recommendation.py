@@ -11,6 +11,7 @@ from models.errors import UserError
 from models.laws.frontier import as_mixture, check_laws
 from models.laws.law import Law
 from models.laws.objectives import EDGE, Objective, Problem, repetition_caps, sign
+from models.laws.query import Query
 from models.laws.sigma import drawn_laws, half_width, moved_laws
 from models.laws.solver import Array
 from models.laws.verdict import verdict, warnings
@@ -133,8 +134,8 @@ def recommend(
     best = problem.solve()
     others = usual_mixtures(tasks, examples)
     spread = _spread(problem, best, np.array(list(others.values())), level)
-    mixture = as_mixture(tasks, best)
-    intervals = {law.task: law.interval(n, mixture, level) for law in laws}
+    query = Query(n, as_mixture(tasks, best))
+    intervals = {law.task: law.interval(query, level) for law in laws}
     alternatives = tuple(
         _alternative(problem, best, name, weights, float(half))
         for (name, weights), half in zip(others.items(), spread.gains, strict=True)
@@ -146,7 +147,7 @@ def recommend(
         preference=_named(tasks, problem.wanted),
         weights=_named(tasks, best),
         weight_intervals=dict(zip(tasks, spread.intervals(best), strict=True)),
-        losses={law.task: float(law.predict(n, mixture)) for law in laws},
+        losses={law.task: float(law.predict(query)) for law in laws},
         loss_intervals={t: (float(a), float(b)) for t, (a, b) in intervals.items()},
         believed=problem.shown(believed),
         value=problem.shown(believed + spread.optimism),
@@ -328,13 +329,11 @@ def _alternative(
 ) -> Alternative:
     values = problem.values(np.stack([best, weights]))
     gain = float(values[1] - values[0])
-    mixture = as_mixture(problem.tasks, weights)
+    query = Query(problem.n, as_mixture(problem.tasks, weights))
     return Alternative(
         name=name,
         weights=_named(problem.tasks, weights),
-        losses={
-            law.task: float(law.predict(problem.n, mixture)) for law in problem.laws
-        },
+        losses={law.task: float(law.predict(query)) for law in problem.laws},
         objective=problem.shown(float(values[1])),
         gain=gain,
         gain_interval=(gain - half, gain + half),

@@ -14,6 +14,7 @@ import numpy as np
 
 from models.laws.law import Law
 from models.laws.observations import Observations
+from models.laws.query import Query
 from models.laws.solver import Array
 
 _FEWEST = 6  # trials with both tasks: fewer do not tell a correlation
@@ -58,18 +59,23 @@ def with_shared_noise(laws: Sequence[Law], runs: Observations) -> list[Law]:
 
 
 def _on_its_runs(law: Law, runs: Observations) -> _Fitted:
-    own = runs.take((runs.task == law.task) & (runs.test_set == law.test_set))
-    weightings, index = own.weightings()
+    own = runs.take(
+        (runs.task == law.task)
+        & (runs.test_set == law.test_set)
+        & np.isin(runs.group, law.groups)
+    )
+    weightings, index = own.weightings
     ratio = np.array([law.noise.get(one.label, 1.0) for one in weightings])[index]
     known = not np.isnan(own.shares).any()
-    p = dict(zip(own.tasks, own.shares.T, strict=True)) if known else own.p
+    mixture = dict(zip(own.tasks, own.shares.T, strict=True)) if known else own.p
+    query = Query(own.n, mixture)
     keys = np.column_stack([own.n, own.seed, np.nan_to_num(own.shares, nan=-1.0)])
-    names = zip(own.trial.tolist(), own.condition.tolist(), keys.round(9), strict=True)
+    names = zip(own.trial.tolist(), own.group.tolist(), keys.round(9), strict=True)
     return _Fitted(
         law=law,
-        gradient=law.gradient(own.n, p) / ratio[:, None],
-        residuals=(own.value - law.predict(own.n, p)) / ratio,
-        names=[(trial, (condition, *key)) for trial, condition, key in names],
+        gradient=law.gradient(query) / ratio[:, None],
+        residuals=(own.value - law.predict(query)) / ratio,
+        names=[(trial, (group, *key)) for trial, group, key in names],
     )
 
 

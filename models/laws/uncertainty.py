@@ -6,9 +6,9 @@ import dataclasses
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import stdtrit
 
 from models.laws.solver import Array, Form, minimize, soft_l1
-from models.laws.student import t_quantile
 
 PERTURBATION = 0.01  # [M] fn. 5: one per cent of each measured value
 _DRAW_TOLERANCE = 1e-5  # of a draw's cost: far below what the draw scatters by
@@ -37,7 +37,7 @@ def t_factor(level: float, dof: float) -> float:
     """Half width of a central interval, in standard errors; inf without dof."""
     if dof <= 0:
         return float("inf")
-    return t_quantile(0.5 + 0.5 * level, float(dof))
+    return float(stdtrit(dof, 0.5 + 0.5 * level))
 
 
 def spread(

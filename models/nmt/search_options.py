@@ -44,10 +44,11 @@ class SearchOptions:
     Attributes:
       beams: Width of the beam; 1 is greedy search.
       length_normalisation: Exponent of the length in the score, at least 0.
-      max_length_ratio, max_length_extra: Maximum target length, see above.
+      max_length_ratio: Target tokens at most per source token, see above.
+      max_length_extra: Target tokens at most beyond those.
       nbest: Hypotheses to return, at most ``beams`` unless sampling.
-      temperature: ``None`` searches; a positive number samples from
-        ``softmax(logits / temperature)``.
+      temperature: Sample from ``softmax(logits / temperature)`` instead of searching;
+        a positive number.
       top_k: Sample from the so many most probable tokens only.
       top_p: Sample from the smallest set of most probable tokens whose probability
         is at least ``top_p`` (Holtzman et al. 2020).

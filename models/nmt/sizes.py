@@ -7,11 +7,10 @@ input table nor the softmax table ([M] section 2.1, footnote 2).
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import re
 from typing import Literal
 
-from models.errors import UserError
+from models.errors import UserError, suggestion
 
 RELATIVE_BUCKETS = 32
 RELATIVE_MAX_DISTANCE = 128
@@ -191,8 +190,7 @@ def get_shape(name: str) -> Shape:
         return SHAPES[name]
     if found := _DEPTHS.fullmatch(name):
         return _by_rule(name, found)
-    close = difflib.get_close_matches(name, (*SHAPES, *FAMILY_WORDS), n=1)
-    hint = f"; did you mean {close[0]}?" if close else ""
+    hint = suggestion(name, (*SHAPES, *FAMILY_WORDS))
     raise UserError(
         f"unknown size {name!r}{hint} (sizes: {', '.join(SHAPES)}; "
         "or depths, as in 6L28L, 6L6L-d768-ff3072-h12, 2L4L@15k; or a family, as in "

@@ -9,7 +9,7 @@ from components import ingest
 from components.artifacts.text_shards import read_shard, split_shards
 from components.ingest.cleaning.rules import Rules, TooLong
 from components.ingest.config import TextTask
-from components.ingest.keys import comparable
+from components.ingest.duplicates.keys import comparable
 
 TASKS = ("en-de", "en-fr")
 
@@ -77,3 +77,9 @@ def all_bytes(output: Path) -> dict[str, bytes]:
 
 def sides(pairs: list[tuple[str, str]]) -> set[str]:
     return set(comparable([text for pair in pairs for text in pair]))
+
+
+def random_sentences(rng: random.Random, count: int) -> list[str]:
+    """Sentences of twelve words, no two alike."""
+    words = [f"{rng.choice('bdfgklmn')}{rng.choice('aeiou')}{i:03}" for i in range(400)]
+    return [" ".join(rng.choices(words, k=12)) for _ in range(count)]

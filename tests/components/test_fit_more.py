@@ -12,8 +12,7 @@ from components import fit
 from components.fit import Config, Convergence, law_file
 from components.fit.simulation import SIZES, simulate_table, truth
 from models.errors import FieldError, UserError
-from models.laws import find, find_all
-from models.laws.bivariate import optimal_split
+from models.laws import Query, find, find_all
 
 
 def write(path: Path, rows: list[dict]) -> Path:
@@ -38,8 +37,8 @@ def test_a_simulated_table_gives_its_law_back(tasks: int, tmp_path: Path) -> Non
         for kind in ("joint", "approximate"):
             law = find(laws, kind, task)
             for name in ("alpha", "irreducible_loss"):
-                low, high = law.coefficient_interval(name, level=0.9999)
-                assert low < truth(index)[name] < high
+                one = law.coefficients(level=0.9999)[name]
+                assert one.low < truth(index)[name] < one.high
 
 
 def test_the_same_seed_simulates_the_same_table() -> None:
@@ -133,7 +132,7 @@ def test_encoder_and_decoder_sizes_give_a_bivariate_law(tmp_path: Path) -> None:
             rows.append(row | {"n_enc": enc, "n_dec": dec})
     table = write(tmp_path / "runs.csv", rows)
     laws, text = fitted(Config(draws=0, laws=("bivariate",)), table, tmp_path / "fit")
-    assert optimal_split(laws[0], 4e8) == pytest.approx((1e8, 3e8), rel=1e-3)
+    assert laws[0].optimal_split(4e8) == pytest.approx((1e8, 3e8), rel=1e-3)
     assert "[N] eq. 1" in text
     bare = write(tmp_path / "bare.csv", [{k: r[k] for k in list(r)[:4]} for r in rows])
     with pytest.raises(UserError, match="needs the columns n_enc and n_dec"):
@@ -168,4 +167,4 @@ def test_bleu_is_fitted_by_its_distance_to_the_ceiling(tmp_path: Path) -> None:
     laws, _ = fitted(Config(draws=0, metric="bleu"), table, tmp_path / "fit")
     law = find(laws, "joint", "en-de")
     assert law.parameters["irreducible_loss"] == pytest.approx(60, rel=1e-3)
-    assert law.predict(1e12, 1.0) == pytest.approx(40, abs=1)
+    assert law.predict(Query(1e12, 1.0)) == pytest.approx(40, abs=1)

@@ -15,6 +15,7 @@ from components import fit, recommend
 from components.fit import law_file
 from components.fit.prediction import predict
 from models.errors import UserError
+from models.laws import Query
 
 ORDINARY = st.floats(0.5, 6.0)
 NUMBERS = st.one_of(
@@ -66,11 +67,11 @@ def check_laws(folder: Path) -> None:
         assert all(math.isfinite(value) for value in law.parameters.values())
         for weighting in law.weightings:
             for n in law.fitted_range["n"]:
-                value = float(law.predict(n, weighting))
-                low, high = law.interval(n, weighting)
+                value = float(law.predict(Query(n, weighting)))
+                low, high = law.interval(Query(n, weighting))
                 assert math.isfinite(value)
                 assert not math.isnan(low) and low <= value <= high
-        assert str(law)
+        assert law.describe()
 
 
 @QUICK

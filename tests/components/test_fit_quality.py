@@ -12,7 +12,7 @@ import pytest
 from components import fit
 from components.fit import law_file
 from models.errors import UserError
-from models.laws import find
+from models.laws import Query, find
 
 SIZES = (2e7, 6e7, 1.5e8, 4e8)
 
@@ -112,7 +112,7 @@ def test_scores_of_judges_may_be_negative(tmp_path: Path) -> None:
     assert law.parameters["irreducible_loss"] == pytest.approx(0.51, rel=1e-3)
     smallest = 1.27 - 0.6 * (1.3 + 0.5 * (0.1 * SIZES[0] / 1e8) ** -0.3)
     assert smallest < 0
-    assert law.predict(SIZES[0], 0.1) == pytest.approx(smallest, abs=1e-3)
+    assert law.predict(Query(SIZES[0], 0.1)) == pytest.approx(smallest, abs=1e-3)
     # A power of the loss is positive: of these there is the line alone.
     assert set(curves(out)) == {("bleurt", "", "linear")}
     assert float(curves(out)["bleurt", "", "linear"]["second"]) == pytest.approx(-0.6)

@@ -218,7 +218,7 @@ def test_a_table_alone_can_be_planned_on(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["TABLE", "--gflops", "5"], "--gflops goes with an experiment file"),
+        (["TABLE", "--gflops", "5"], "--gflops: does not apply; .* is a table"),
         (["quickstart", "--table", "none.csv"], "none.csv: cannot be read"),
         (["en_de_zh", "--table", "TABLE"], "its mixtures have en-fr; expected"),
         (["quickstart", "--p", "en-de=2"], "--p|mixture"),

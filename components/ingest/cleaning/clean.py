@@ -1,23 +1,25 @@
-"""From a batch of lines to a block of clean pairs and the pairs that were rejected."""
+"""From a batch of pairs to those that are clean and those that are rejected."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
+from components.ingest import pair_tables
 from components.ingest.batch import Batch
-from components.ingest.block import Block, Letters, Rejected
 from components.ingest.cleaning.pairs import Pairs
 from components.ingest.cleaning.repair import repair
 from components.ingest.cleaning.rules import Rules
-from components.ingest.keys import pair_keys, sentence_keys
+from components.ingest.duplicates.keys import pair_keys, sentence_keys
 
 EMPTY = "empty"
 
 
-def clean(batch: Batch, rules: Rules | None, seed: int) -> tuple[Block, Letters]:
+def clean(batch: Batch, rules: Rules | None, seed: int) -> tuple[pa.Table, pa.Table]:
     """Repairs a batch and asks the rules about each of its pairs.
 
     Args:
@@ -26,8 +28,9 @@ def clean(batch: Batch, rules: Rules | None, seed: int) -> tuple[Block, Letters]
       seed: Seed of the keys.
 
     Returns:
-      The pairs no rule rejects, and the others, each with the first rule that
-      did. Together they are as many as the batch has.
+      The pairs no rule rejects (`pair_tables.ACCEPTED`), and the others, each with the
+      first rule that did (`pair_tables.REJECTED`). Together they are as many as the
+      batch has.
     """
     sources, targets = repair(batch.sources), repair(batch.targets)
     reasons: list[str | None] = [None] * len(sources)
@@ -38,14 +41,16 @@ def clean(batch: Batch, rules: Rules | None, seed: int) -> tuple[Block, Letters]
         reasons[i] = fault
     if rules is not None:
         _ask(rules, batch.task, sources, targets, reasons)
-    kept = [i for i, reason in enumerate(reasons) if reason is None]
-    places = batch.places
-    rejected = [
-        Rejected(batch.file, places[i], reason, sources[i], targets[i])
-        for i, reason in enumerate(reasons)
-        if reason is not None
-    ]
-    return _block(batch, sources, targets, kept, seed), Letters(rejected)
+    gone = np.array([reason is not None for reason in reasons], bool)
+    letters = {
+        "place": pair_tables.places_of(batch.file, batch.places),
+        "rule": reasons,
+        "source": sources,
+        "target": targets,
+    }
+    rejected = pa.table(letters, pair_tables.REJECTED).filter(gone)
+    kept = np.flatnonzero(~gone)
+    return _accepted(batch, sources, targets, kept, seed), rejected
 
 
 def _ask(
@@ -68,44 +73,30 @@ def _ask(
             reasons[whole[position]] = name
 
 
-def rejections(block: Block, rule: str, index: np.ndarray | None = None) -> Letters:
-    """Pairs of a block as dead letters: all of them, or those at ``index``."""
-    part = block if index is None else block.take(index)
-    places = zip(part.files.tolist(), part.lines.tolist(), strict=True)
-    texts = zip(part.sources, part.targets, strict=True)
-    return Letters(
-        [
-            Rejected(file, line, rule, source, target)
-            for (file, line), (source, target) in zip(places, texts, strict=True)
-        ]
-    )
+def _repaired(details: Mapping[str, Any] | None) -> str | None:
+    """As JSON; further references are text and are repaired as the sides are."""
+    if details is None:
+        return None
+    if "references" in details:
+        details = {**details, "references": repair(details["references"])}
+    return json.dumps(details, ensure_ascii=False)
 
 
-def _repaired(details: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    """Further references are text and are repaired as the sides are."""
-    if details is None or "references" not in details:
-        return details
-    return {**details, "references": repair(details["references"])}
-
-
-def _block(
-    batch: Batch, sources: list[str], targets: list[str], kept: list[int], seed: int
-) -> Block:
-    index = np.array(kept, dtype=np.int64)
+def _accepted(
+    batch: Batch, sources: list[str], targets: list[str], kept: np.ndarray, seed: int
+) -> pa.Table:
     sources = [sources[i] for i in kept]
     targets = [targets[i] for i in kept]
-    nats = np.full(len(batch.sources), np.nan) if batch.nats is None else batch.nats
-    origins = [""] * len(batch.sources) if batch.origins is None else batch.origins
-    details = [None] * len(batch.sources) if batch.details is None else batch.details
-    return Block(
-        sources=sources,
-        targets=targets,
-        source_keys=sentence_keys(sources, seed),
-        target_keys=sentence_keys(targets, seed),
-        pair_keys=pair_keys(batch.task, sources, targets, seed),
-        files=np.full(len(kept), batch.file, np.uint32),
-        lines=np.array(batch.places, np.uint64)[index],
-        nats=np.asarray(nats, np.float64)[index],
-        origins=[origins[i] for i in kept],
-        details=[_repaired(details[i]) for i in kept],
-    )
+    columns = {
+        "source": sources,
+        "target": targets,
+        "source_key": sentence_keys(sources, seed),
+        "target_key": sentence_keys(targets, seed),
+        "pair_key": pair_keys(batch.task, sources, targets, seed),
+        "place": pair_tables.places_of(batch.file, batch.places)[kept],
+    }
+    nothing = [None] * len(batch.sources)
+    columns["nats"] = [(batch.nats or nothing)[i] for i in kept]
+    columns["origin"] = [(batch.origins or nothing)[i] or None for i in kept]
+    columns["details"] = [_repaired((batch.details or nothing)[i]) for i in kept]
+    return pa.table(columns, pair_tables.ACCEPTED)

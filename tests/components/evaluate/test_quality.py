@@ -14,7 +14,7 @@ from components.evaluate import quality
 from components.evaluate.config import Quality
 from components.evaluate.overlap_metrics import streams
 from components.evaluate.quality_record import QualityRecord
-from components.evaluate.translation import load_translation, translation_path
+from components.evaluate.translation import load_sentences, translation_path
 from components.fit import table as fit_table
 from components.serve.trained import load_trained
 from models.errors import FieldError, UserError
@@ -37,31 +37,28 @@ def finals(measured):
 
 def test_scores_are_those_of_sacrebleu_on_the_files(measured, finals):
     path = translation_path(measured, FIRST, "en-de", "news")
-    translation = load_translation(path, "en-de", "news")
-    written = translation.hypotheses
-    first, second = zip(*((*own, None)[:2] for own in translation.references))
+    sentences = load_sentences(path)
+    written = [one.hypothesis for one in sentences]
+    first = [one.references[0] for one in sentences]
+    second = [(*one.references, None)[1] for one in sentences]
     assert sum(text is not None for text in second) == 8
     row = finals[FIRST, "en-de", "news", "mixed"]
     bleu = BLEU()
-    assert row.bleu == pytest.approx(
-        bleu.corpus_score(written, [list(first), list(second)]).score
-    )
+    assert row.bleu == pytest.approx(bleu.corpus_score(written, [first, second]).score)
     assert row.bleu_signature == str(bleu.get_signature())
     assert (
         row.bleu_signature.startswith("nrefs:var|") and "tok:13a" in row.bleu_signature
     )
     chrf = CHRF(word_order=2)
-    assert row.chrf == pytest.approx(
-        chrf.corpus_score(written, [list(first), list(second)]).score
-    )
+    assert row.chrf == pytest.approx(chrf.corpus_score(written, [first, second]).score)
     assert "nw:2" in row.chrf_signature
 
 
 def test_halves_are_scored_on_their_own(measured, finals):
     path = translation_path(measured, FIRST, "en-fr", "news")
-    translation = load_translation(path, "en-fr", "news")
+    sentences = load_sentences(path)
     for origin in ("source", "target"):
-        own = [one for one in translation.sentences if one.origin == origin]
+        own = [one for one in sentences if one.origin == origin]
         expected = BLEU().corpus_score(
             [one.hypothesis for one in own], streams([one.references for one in own])
         )

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from components.evaluate.translation import Sentence, Translation, load_translation
+from components.evaluate.translation import Sentence, Translation, load_sentences
 from models.errors import UserError
 
 
@@ -17,10 +17,10 @@ def test_files_hold_any_text(tmp_path):
     )
     path = tmp_path / "x.tsv"
     Translation("en-de", "x", sentences).save(path)
-    found = load_translation(path, "en-de", "x")
+    found = load_sentences(path)
     first = dataclasses.replace(sentences[0], source=clean, references=(clean,))
     second = dataclasses.replace(sentences[1], hypothesis=clean)
-    assert found == Translation("en-de", "x", (first, second))
+    assert found == (first, second)
     head = path.read_text(encoding="utf-8").split("\n")[0].split("\t")
     assert head == ["source", "reference", "reference_2", "hypothesis", "score",
                     "ended", "origin", "comet"]  # fmt: skip
@@ -29,7 +29,7 @@ def test_files_hold_any_text(tmp_path):
 def test_another_file_is_refused(tmp_path):
     (tmp_path / "y.tsv").write_text("a\tb\n1\n")
     with pytest.raises(UserError, match="y.tsv: not a file of translations"):
-        load_translation(tmp_path / "y.tsv", "en-de", "y")
+        load_sentences(tmp_path / "y.tsv")
 
 
 def test_halves_need_the_origin_of_every_sentence():

@@ -79,7 +79,6 @@ def a_config(task: TextTask) -> Config:
         text={"en-de": task},
         test_sentences=10,
         shards=2,
-        leak="sentence",
     )
 
 

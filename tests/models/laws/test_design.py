@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from models.errors import UserError
-from models.laws import fit_approximate, observations
+from models.laws import Query, fit_approximate, observations
 from models.laws.design import cheapest, rank
 from models.laws.precision import Precision, precision
 
@@ -93,7 +93,9 @@ def test_the_planned_width_is_that_of_a_fit() -> None:
     goals = [(0.3, 0.7), (0.6, 0.4)]
     for measured in (True, False):
         ends = [
-            law.interval(1e9, dict(zip(TASKS, mix, strict=True)), measured=measured)
+            law.interval(
+                Query(1e9, dict(zip(TASKS, mix, strict=True))), measured=measured
+            )
             for law in laws.values()
             for mix in goals
         ]

@@ -9,6 +9,7 @@ from models.errors import UserError
 from models.laws import (
     Observations,
     Options,
+    Query,
     find,
     find_all,
     fit_approximate,
@@ -68,9 +69,9 @@ def test_joint_law_has_ten_coefficients_for_eight_weightings() -> None:
 def test_estimates_lie_within_their_intervals_of_the_truth() -> None:
     law = fit_joint(runs(seed=4), Options(reference=1e8))
     for name, true in (("alpha", 0.31), ("irreducible_loss", 1.23), ("beta[1]", 0.47)):
-        low, high = law.coefficient_interval(name, level=0.999)
-        assert low < true < high
-        assert high - low < 0.1
+        one = law.coefficients(level=0.999)[name]
+        assert one.low < true < one.high
+        assert one.high - one.low < 0.1
 
 
 @pytest.mark.parametrize("unit", [1.0, 1e-6, 3.7e5])
@@ -85,8 +86,8 @@ def test_the_unit_of_n_changes_nothing(unit: float) -> None:
         assert one.parameters["alpha"] == pytest.approx(
             other.parameters["alpha"], rel=1e-6
         )
-        assert one.predict(1e9, 0.3) == pytest.approx(
-            other.predict(1e9 * unit, 0.3), rel=1e-8
+        assert one.predict(Query(1e9, 0.3)) == pytest.approx(
+            other.predict(Query(1e9 * unit, 0.3)), rel=1e-8
         )
 
 
@@ -118,24 +119,24 @@ def test_auto_takes_the_linear_function_where_it_is_true() -> None:
 
 def test_a_mixture_predicts_as_its_own_weight_does() -> None:
     law = fit_approximate(runs(), "flexible")
-    whole = law.predict(2e9, {"en-de": 0.3, "en-zh": 0.7})
-    assert whole == pytest.approx(law.predict(2e9, 0.3))
-    grid = law.predict([1e8, 2e8, 4e8], np.array([[0.2], [0.6]]))
+    whole = law.predict(Query(2e9, {"en-de": 0.3, "en-zh": 0.7}))
+    assert whole == pytest.approx(law.predict(Query(2e9, 0.3)))
+    grid = law.predict(Query([1e8, 2e8, 4e8], np.array([[0.2], [0.6]])))
     assert grid.shape == (2, 3)
-    assert grid[1, 2] == pytest.approx(law.predict(4e8, 0.6))
+    assert grid[1, 2] == pytest.approx(law.predict(Query(4e8, 0.6)))
 
 
 def test_a_new_measurement_is_less_certain_than_the_law() -> None:
     law = fit_joint(runs())
-    inner = law.interval(1e9, 0.3, measured=False)
-    outer = law.interval(1e9, 0.3)
-    assert outer[0] < inner[0] < law.predict(1e9, 0.3) < inner[1] < outer[1]
+    inner = law.interval(Query(1e9, 0.3), measured=False)
+    outer = law.interval(Query(1e9, 0.3))
+    assert outer[0] < inner[0] < law.predict(Query(1e9, 0.3)) < inner[1] < outer[1]
     assert 0.002 < law.residual_sd < 0.004
 
 
 def test_a_joint_law_refuses_a_mixture_it_does_not_know() -> None:
     with pytest.raises(UserError, match="p = 0.2 is not one of its weightings"):
-        fit_joint(runs()).predict(1e9, 0.2)
+        fit_joint(runs()).predict(Query(1e9, 0.2))
 
 
 @pytest.mark.parametrize(
@@ -149,7 +150,7 @@ def test_a_joint_law_refuses_a_mixture_it_does_not_know() -> None:
 )
 def test_impossible_points_are_refused(n: float, p: object, message: str) -> None:
     with pytest.raises(UserError, match=message):
-        fit_approximate(runs(), "linear").predict(n, p)
+        fit_approximate(runs(), "linear").predict(Query(n, p))
 
 
 def test_one_outlier_moves_the_robust_fit_little() -> None:
@@ -206,13 +207,13 @@ def test_a_rising_metric_is_fitted_by_its_distance_to_the_ceiling() -> None:
     table = observations(task=["en-de"] * len(n), n=n, p=p, value=chrf, metric="chrf")
     law = fit_approximate(table, "flexible")
     assert law.parameters["irreducible_loss"] == pytest.approx(38, rel=1e-4)
-    assert law.predict(1e10, 1.0) > law.predict(1e9, 1.0)
-    low, high = law.interval(1e9, 0.5)
-    assert low <= law.predict(1e9, 0.5) <= high
+    assert law.predict(Query(1e10, 1.0)) > law.predict(Query(1e9, 1.0))
+    low, high = law.interval(Query(1e9, 0.5))
+    assert low <= law.predict(Query(1e9, 0.5)) <= high
 
 
 def test_the_text_holds_what_a_scientist_asks_for() -> None:
-    text = str(fit_joint(runs()))
+    text = fit_joint(runs()).describe()
     for part in ("[M] eq. 7", "+/-", "R2 0.999", "RMSE", "degrees of freedom"):
         assert part in text
 
@@ -251,7 +252,7 @@ def test_noise_that_differs_by_mixture_is_weighed_and_predicted() -> None:
     assert law.noise["0.1"] > 3 * law.noise["1"]
 
     def width(weight: float) -> float:
-        low, high = law.interval(1e9, weight)
+        low, high = law.interval(Query(1e9, weight))
         return float(high - low)
 
     assert width(0.1) > 3 * width(1.0)
@@ -276,8 +277,8 @@ def test_an_interval_stays_where_values_can_be(metric: str, ceiling: float) -> N
             metric=metric,
         )
     )
-    low, high = law.interval([1e8, 1e10], 1.0)
+    low, high = law.interval(Query([1e8, 1e10], 1.0))
     assert low.min() >= 0 and high.max() <= ceiling
     assert (low.min() == 0) if metric == "loss" else (high.max() == ceiling)
     for name in law.parameters:
-        assert law.coefficient_interval(name)[0] >= 0
+        assert law.coefficients()[name].low >= 0

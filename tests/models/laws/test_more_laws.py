@@ -6,17 +6,19 @@ import numpy as np
 import pytest
 
 from models.errors import UserError
-from models.laws import Observations, Options, fit_approximate, fit_joint, observations
-from models.laws.bivariate import (
-    fit_bivariate,
-    optimal_split,
-    predict_shape,
-    split_penalty,
+from models.laws import (
+    Observations,
+    Options,
+    Query,
+    fit_approximate,
+    fit_joint,
+    observations,
 )
+from models.laws.backtest import PERSISTENCE, backtest, fit_kind, predictor
+from models.laws.bivariate import fit_bivariate
 from models.laws.capacity import capacity
 from models.laws.curve import fit_learning_curve, fit_quality
 from models.laws.frontier import simplex
-from models.laws.sharing import PERSISTENCE, choose_sharing, fit_shared, predictor
 
 SIZES = np.array([1.9, 6.4, 12.7, 19.1, 34.0]) * 1e7
 TASKS = ("en-de", "en-fr", "en-zh")
@@ -52,7 +54,7 @@ def test_transfer_between_tasks_is_found_and_chosen(repetition, form) -> None:
         assert law.parameters["r"] == pytest.approx(repetition, abs=0.1)
     mixture = {"en-de": 0.15, "en-fr": 0.35, "en-zh": 0.5}
     f = (0.15 + 0.4 * 0.35 + 0.05 * 0.5) * np.exp(-repetition * 0.15)
-    assert law.predict(1e9, mixture) == pytest.approx(
+    assert law.predict(Query(1e9, mixture)) == pytest.approx(
         1.1 + 0.6 * (f * 10) ** -0.28, abs=0.01
     )
 
@@ -70,7 +72,7 @@ def test_a_task_that_is_only_evaluated_has_a_law() -> None:
     assert law.parameters["g[en-fr]"] == pytest.approx(0.4, rel=1e-3)
     mixture = {"en-de": 0.2, "en-fr": 0.3, "en-zh": 0.5}
     expected = 1.1 + 0.6 * ((0.2 + 0.12 + 0.025) * 10) ** -0.28
-    assert law.predict(1e9, mixture) == pytest.approx(expected, rel=1e-4)
+    assert law.predict(Query(1e9, mixture)) == pytest.approx(expected, rel=1e-4)
 
 
 @pytest.mark.parametrize("label", ["flexible", "linear", "transfer+repetition"])
@@ -93,7 +95,7 @@ def test_one_size_can_describe_weights_when_asked_to() -> None:
         fit_approximate(runs, "transfer")
     law = fit_approximate(runs, "transfer", Options(1e8, single_size=True))
     f = 0.3 + 0.4 * 0.3 + 0.05 * 0.4
-    predicted = law.predict(1.9e7, {"en-de": 0.3, "en-fr": 0.3, "en-zh": 0.4})
+    predicted = law.predict(Query(1.9e7, {"en-de": 0.3, "en-fr": 0.3, "en-zh": 0.4}))
     assert predicted == pytest.approx(1.1 + 0.6 * (f * 0.19) ** -0.28, abs=1e-3)
 
 
@@ -116,17 +118,19 @@ def test_the_bivariate_law_is_recovered_with_its_optimal_split() -> None:
     law = fit_bivariate(shapes())
     assert law.parameters["alpha_enc"] == pytest.approx(0.12, rel=1e-5)
     assert law.parameters["alpha_dec"] == pytest.approx(0.25, rel=1e-5)
-    enc, dec = optimal_split(law, 7.4e8)
+    enc, dec = law.optimal_split(7.4e8)
     assert (enc, dec) == pytest.approx((2.4e8, 5e8), rel=1e-4)  # [N] Prop. 1
     shares = np.linspace(0.02, 0.98, 97)
-    penalties = [split_penalty(law, share) for share in shares]
+    penalties = [law.split_penalty(share) for share in shares]
     assert shares[int(np.argmin(penalties))] == pytest.approx(enc / 7.4e8, abs=0.01)
-    assert split_penalty(law, enc / 7.4e8) == pytest.approx(1.0)
-    value, low, high = predict_shape(fit_bivariate(shapes(0.003)), 3e8, [2e8, 1e9])
+    assert law.split_penalty(enc / 7.4e8) == pytest.approx(1.0)
+    low, high = fit_bivariate(shapes(0.003)).interval(
+        Query(n_enc=3e8, n_dec=[2e8, 1e9])
+    )
     true = 0.5 * 3**-0.12 * np.array([2.0, 10.0]) ** -0.25 + 1.1
     assert (low < true).all() and (true < high).all()
-    with pytest.raises(UserError, match="a size alone has no shape"):
-        law.predict(1e9, 1.0)
+    best = law.predict(Query(n_enc=enc, n_dec=dec))
+    assert law.predict(Query(7.4e8, 1.0)) == pytest.approx(best, rel=1e-12)
 
 
 def test_shapes_that_grow_together_are_refused() -> None:
@@ -185,24 +189,24 @@ def weighted_runs(alike: bool, sizes: np.ndarray = SIZES) -> Observations:
 
 
 def test_the_degree_of_sharing_is_the_true_one() -> None:
-    shared = choose_sharing([weighted_runs(alike=True)])
+    shared = backtest([weighted_runs(alike=True)])
     assert not shared.rejects_equation_7
-    apart = choose_sharing([weighted_runs(alike=False)])
-    assert apart.chosen == "alpha" and apart.rejects_equation_7
-    assert apart.trials[-1].sharing == PERSISTENCE
+    apart = backtest([weighted_runs(alike=False)])
+    assert apart.chosen == "shared" and apart.rejects_equation_7
+    assert apart.candidates[-1].law == PERSISTENCE
     assert not apart.beaten_by_persistence
     assert "<- chosen" in str(apart)
-    few = choose_sharing([weighted_runs(alike=False, sizes=SIZES[:3])])
-    assert few.chosen == "alpha"
-    assert choose_sharing([weighted_runs(alike=True, sizes=SIZES[:2])]) is None
+    few = backtest([weighted_runs(alike=False, sizes=SIZES[:3])])
+    assert few.chosen == "shared"
+    assert backtest([weighted_runs(alike=True, sizes=SIZES[:2])]) is None
 
 
 def test_shared_laws_predict_every_weighting_they_know() -> None:
     runs = weighted_runs(alike=False)
-    for sharing in ("none", "alpha"):
-        predicted = predictor(fit_shared(runs, sharing))(runs)
+    for kind in ("individual", "shared"):
+        predicted = predictor(fit_kind(runs, kind))(runs)
         np.testing.assert_allclose(predicted, runs.value, atol=0.01)
-    assert fit_shared(runs, "alpha")[0].kind == "shared"
+    assert fit_kind(runs, "shared")[0].form == "alpha"
 
 
 def test_runs_set_apart_by_a_condition_get_their_own_curve() -> None:
@@ -213,12 +217,12 @@ def test_runs_set_apart_by_a_condition_get_their_own_curve() -> None:
         n=[both[k].n[i] for k, i in rows],
         p=[both[k].p[i] for k, i in rows],
         value=[both[k].value[i] * (1 + 0.5 * k) for k, i in rows],
-        condition=[f"data={k}" for k, _ in rows],
+        group=[f"data={k}" for k, _ in rows],
     )
     law = fit_joint(runs)
     assert len(law.weightings) == 12
     pair = [w for w in law.weightings if w.p == 0.3]
-    ratio = law.predict(1e8, pair[1]) / law.predict(1e8, pair[0])
+    ratio = law.predict(Query(1e8, pair[1])) / law.predict(Query(1e8, pair[0]))
     assert ratio == pytest.approx(1.5, rel=0.05)
-    with pytest.raises(UserError, match="stands for 2 of its weightings"):
-        law.predict(1e8, 0.3)
+    with pytest.raises(UserError, match="matches several of its weightings"):
+        law.predict(Query(1e8, 0.3))

@@ -9,6 +9,7 @@ from models.errors import UserError
 from models.laws import (
     Law,
     Options,
+    Query,
     Repetition,
     fit_approximate,
     observations,
@@ -43,7 +44,7 @@ def brute(known: list[Law], n: float, objective, points: int = 30000) -> float:
     """The lowest value of an objective of the losses, by enumeration."""
     weights = simplex(len(known), points)
     mixture = as_mixture([law.task for law in known], weights)
-    losses = np.column_stack([law.predict(n, mixture) for law in known])
+    losses = np.column_stack([law.predict(Query(n, mixture)) for law in known])
     return float(np.min(objective(losses)))
 
 
@@ -73,7 +74,7 @@ def test_weighted_finds_the_lowest_average(count: int) -> None:
 def test_regret_evens_out_what_each_task_gives_up() -> None:
     known = laws(2)
     found = recommend(known, 1e9, objective="regret")
-    alone = [float(law.predict(1e9, 0.999)) for law in known]
+    alone = [float(law.predict(Query(1e9, 0.999))) for law in known]
     given_up = at(found, known) - alone
     assert given_up[0] == pytest.approx(given_up[1], abs=1e-4)
 

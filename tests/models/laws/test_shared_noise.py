@@ -42,7 +42,7 @@ def table(rho: float, seed: int = 0, named: bool = True) -> Observations:
 
 
 def fitted(runs: Observations, form: str = "linear") -> list[Law]:
-    laws = [fit_approximate(group, form) for *_, group in runs.groups()]
+    laws = [fit_approximate(group, form) for *_, group in runs.by_task()]
     return with_shared_noise(laws, runs)
 
 
@@ -97,6 +97,6 @@ def test_tasks_of_different_trials_share_nothing() -> None:
 
 def test_it_survives_the_law_file(tmp_path: Path) -> None:
     laws = fitted(table(0.8))
-    law_file.save(tmp_path / "laws.json", laws, {})
+    law_file.save(tmp_path / "laws.json", law_file.LawFile(tuple(laws)))
     loaded = list(law_file.load(tmp_path / "laws.json").laws)
     assert half_width(loaded) == pytest.approx(half_width(laws), rel=1e-6)

@@ -1,0 +1,1 @@
+"""Which sentences and pairs say the same: keys, equivalents, near-duplicates."""

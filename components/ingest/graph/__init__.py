@@ -1,0 +1,1 @@
+"""The Beam graph of ``ingest``: its stages, and what they write."""

@@ -1,0 +1,157 @@
+"""Which law answers a question: the back-test's choice, wherever it can."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+from models.errors import UserError
+from models.laws.approximate import ApproximateLaw
+from models.laws.backtest import Backtest
+from models.laws.bivariate import BivariateLaw
+from models.laws.law import Law
+from models.laws.power import IndividualLaw, JointLaw, SharedLaw
+from models.laws.query import Query
+
+KINDS: dict[str, type[Law]] = {
+    law.kind: law
+    for law in (ApproximateLaw, JointLaw, SharedLaw, IndividualLaw, BivariateLaw)
+}
+_NAMED = 8  # groups that a message lists
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class LawSet:
+    """Fitted laws, and what their back-tests say of each kind.
+
+    Attributes:
+      laws: The laws of every task, test set and group of runs.
+      backtests: Test set -> the back-test of its laws, where there was enough for one.
+    """
+
+    laws: tuple[Law, ...]
+    backtests: Mapping[str, Backtest] = dataclasses.field(default_factory=dict)
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """The trained tasks."""
+        return tuple(dict.fromkeys(name for law in self.laws for name in law.tasks))
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The groups of runs that the laws keep apart; ``("",)`` without any."""
+        return tuple(dict.fromkeys(g for law in self.laws for g in law.groups))
+
+    def group_named(self, by: Mapping[str, str]) -> str:
+        """The group with these values, as a query names it.
+
+        Args:
+          by: Column -> value; empty where there is only one group.
+
+        Raises:
+          UserError: No group has these values, or several have.
+        """
+        groups = self.groups
+        found = [group for group in groups if _matches(parse_group(group), by)]
+        if len(found) == 1:
+            return found[0]
+        shown = "; ".join(groups[:_NAMED]) + ("; .." if len(groups) > _NAMED else "")
+        asked = ",".join(f"{name}={value}" for name, value in by.items())
+        if not found:
+            known = shown or "none: the fit kept no runs apart"
+            raise UserError(f"--by {asked}: no such group; these laws have {known}")
+        raise UserError(
+            f"these laws are of {len(found)} groups of runs"
+            f"{f' with {asked}' if asked else ''} ({shown}); name one, as --by "
+            f"{found[0]}"
+        )
+
+    def candidates(self, task: str, test_set: str) -> list[Law]:
+        """The laws of a task and test set, the one to believe first."""
+        laws = [
+            law for law in self.laws if (law.task, law.test_set) == (task, test_set)
+        ]
+        errors = self.backtests[test_set].errors if test_set in self.backtests else {}
+        chosen = self.backtests[test_set].chosen if errors else None
+        order = list(KINDS)
+
+        def rank(law: Law) -> tuple[bool, float, int]:
+            error = errors.get(law.kind, float("inf"))
+            return law.kind != chosen, error, order.index(law.kind)
+
+        return sorted(laws, key=rank)
+
+    def answering(self, task: str, test_set: str, query: Query) -> Law:
+        """The first law to believe that covers the question.
+
+        Raises:
+          UserError: None does.
+        """
+        refused = UserError(f"no law of {task} on {test_set}")
+        general = False
+        for law in self.candidates(task, test_set):
+            try:
+                law.predict(query)
+            except UserError as error:
+                # The most general law says best what is wrong with the question.
+                refused = refused if general else error
+                general = general or isinstance(law, ApproximateLaw)
+                continue
+            return law
+        raise refused
+
+    def opinion(self, law: Law) -> str:
+        """What the back-test thinks of a law, a sentence without a full stop."""
+        backtest = self.backtests.get(law.test_set)
+        if backtest is None:
+            return "not back-tested: too few sizes to leave one out"
+        errors, best = backtest.errors, backtest.chosen
+        if law.kind == best:
+            return f"the back-test's choice, RMSE {errors[best]:.4f}"
+        own = errors.get(law.kind)
+        against = "it could not judge this law" if own is None else f"here {own:.4f}"
+        return (
+            f"the back-test prefers the {best} law (RMSE {errors[best]:.4f}, "
+            f"{against}), which cannot answer this"
+        )
+
+
+def parse_group(group: str) -> dict[str, str]:
+    """``arch=B,data=10`` -> column -> value."""
+    pairs = (part.partition("=") for part in group.split(",") if part)
+    return {name: value for name, _, value in pairs}
+
+
+def _matches(group: Mapping[str, str], by: Mapping[str, str]) -> bool:
+    return all(_same(group.get(name), value) for name, value in by.items())
+
+
+def _same(known: str | None, asked: str) -> bool:
+    """Whether two cells are equal, as text or as numbers."""
+    if known is None or known == asked:
+        return known is not None
+    try:
+        return float(known) == float(asked)
+    except ValueError:
+        return False
+
+
+def range_notes(laws: Sequence[Law], n: float) -> list[str]:
+    """Says when a size lies outside the fitted runs of some laws."""
+    low = min(law.fitted_range["n"][0] for law in laws)
+    high = max(law.fitted_range["n"][1] for law in laws)
+    if low == high and abs(n / high - 1) > 1e-6:
+        return [f"fitted at n = {high:.4g} alone: the laws know nothing of n = {n:.4g}"]
+    if n > high * (1 + 1e-6):
+        return [f"{n / high:.3g}x the largest fitted size ({high:.4g})"]
+    if n < low * (1 - 1e-6):
+        return [f"{low / n:.3g}x below the smallest fitted size ({low:.4g})"]
+    return []
+
+
+def weight_notes(law: Law, p: float) -> list[str]:
+    """Says when a task's weight lies outside the fitted runs."""
+    low, high = law.fitted_range["p"]
+    if low - 1e-9 <= p <= high + 1e-9:
+        return []
+    return [f"p = {p:.3g} of {law.task} is outside the fitted {low:g} to {high:g}"]
