@@ -29,7 +29,8 @@ _NOT_OF_EXPORTED = (
     "--from", "--compute-type", "--batch", "--longest", "--tokens", "--zero-shot",
 )  # fmt: skip
 _OF_SAVED_MODELS = (
-    *(f"--{name.replace('_', '-')}" for name in _SEARCH[:3]), "--lengths", "--zero-shot",
+    "--beams", "--length-normalisation", "--max-length-ratio", "--lengths",
+    "--zero-shot",
 )  # fmt: skip
 _FIRST_REPORT = 1.0  # seconds before progress is worth a line
 

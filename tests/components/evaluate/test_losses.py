@@ -1,5 +1,7 @@
 """The final loss of a trial, and the truth it is compared with."""
 
+import types
+
 import pytest
 
 from components.artifacts.metrics_table import MetricsRow
@@ -34,11 +36,13 @@ def test_final_loss_is_the_median_over_the_last_tenth():
 
 def test_irreducible_loss_is_per_target_token():
     splits = {
-        "train": {"nats": None, "target_tokens": 900},
-        "in_domain": {"nats": 30.0, "target_tokens": 40},
-        "news": {"nats": None, "target_tokens": 10},
-    }
-    found = irreducible_losses({"tasks": {"en-de": {"splits": splits}}})
+        name: types.SimpleNamespace(nats=nats, target_tokens=tokens)
+        for name, nats, tokens in (
+            ("train", None, 900), ("in_domain", 30.0, 40), ("news", None, 10),
+        )
+    }  # fmt: skip
+    task = types.SimpleNamespace(splits=splits)
+    found = irreducible_losses(types.SimpleNamespace(tasks={"en-de": task}))
     assert found["en-de"]["in_domain"]["nats_per_token"] == pytest.approx(0.75)
     assert found["en-de"]["news"]["nats_per_token"] is None
     assert "train" not in found["en-de"]
