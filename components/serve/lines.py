@@ -19,7 +19,7 @@ _MARK = "\ufeff"
 _REPLACEMENT = "\ufffd"
 _PATIENCE = 0.05  # seconds to wait for one more line before those at hand are done
 _CHUNK = 1 << 16  # bytes
-_CHUNKS = 64  # that wait
+_CHUNKS = 16  # that wait
 _MOST_BYTES = 1 << 24  # of a group, up to its last line
 _FIRST_GROUP = 64  # lines
 _LINE_ENDS = re.compile("[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]+")
@@ -179,5 +179,5 @@ class _Reader:
             self._unfinished = []
         if rest:
             self._unfinished.append(rest)
-        if self._is_over and self._unfinished:
+        if self._is_over and self._unfinished and self.failure is None:
             self._lines.append(b"".join(self._unfinished))

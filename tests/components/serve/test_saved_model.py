@@ -126,13 +126,13 @@ def test_from_the_command_line(sweep, tmp_path, monkeypatch, capsysbinary):
         (["--beams", "4"], b"--beams: "),
         (["--from", "en"], b"--from: "),
         (["--zero-shot"], b"--zero-shot: "),
-        (["--longest", "9"], b"is an exported model, for which export decided this"),
+        (["--longest", "9"], b"is an exported model, which holds this already"),
         (["--to", "fr"], b"does not write this language, only de"),
     ):
         assert cli.main(["translate", "--checkpoint", str(tmp_path), *asked]) == 2
         assert message in capsysbinary.readouterr().err
     assert cli.main([*command[:-1], "12,8"]) == 2
-    assert b"--lengths 12,8: expected rising" in capsysbinary.readouterr().err
+    assert b"12,8; expected rising whole numbers" in capsysbinary.readouterr().err
 
 
 def test_samples_cannot_be_served(trained, tmp_path):

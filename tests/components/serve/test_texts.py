@@ -108,7 +108,7 @@ def test_samples_differ_and_repeat_with_their_seed(sweep, streams):
         ([], "--to is missing"),
         (["--to", "fr", "--from", "de"], "was not trained for de-fr"),
         (["--to", "de", "--nbest", "5"], "--nbest: got 5, a beam of 4 finds no more"),
-        (["--to", "de", "--beams", "0"], "--beams: '0' is not a whole number"),
+        (["--to", "de", "--beams", "0"], "--beams: got 0, expected at least 1"),
         (["--to", "de", "--tokens", "nowhere"], "nowhere: no index.json"),
     ],
 )
