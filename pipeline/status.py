@@ -12,7 +12,7 @@ from typing import get_args
 from components.artifacts import manifest
 from components.duration import duration
 from models.errors import UserError
-from pipeline.experiment_commands import Verb
+from pipeline import Verb
 from pipeline.local_runner import LOCK, LOG
 
 _LOG_LINES = 3

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import fcntl
 import logging
+from typing import get_args
 
 import pytest
 
 from components.artifacts import manifest, metrics_table
 from components.artifacts.metrics_table import MetricsRow
 from models.errors import UserError
-from pipeline import local_runner, steps
+from pipeline import Verb, local_runner, steps
 from pipeline.experiment import load
 from pipeline.steps import Context
 
@@ -117,6 +118,7 @@ def test_a_workdir_that_cannot_be_made_is_said_to_be_one(context):
 
 
 def test_the_graph_has_no_loose_ends():
+    assert get_args(Verb) == steps.VERBS
     for index, step in enumerate(steps.STEPS):
         assert set(step.needs) <= set(steps.VERBS[:index])
         assert step.verb in steps.dependents(step.verb)
