@@ -145,3 +145,11 @@ def test_halves_by_original_language_are_rows_of_their_own(model):
     one = dataclasses.replace(test_set, origins=("source",) * 12)
     assert list(one.parts()) == ["source"]
     assert list(dataclasses.replace(test_set, origins=()).parts()) == ["mixed"]
+
+
+def test_sum_by_segment_worked_example():
+    sums, counts = sum_by_segment(
+        np.array([[[1.0, 2.0, 4.0, 8.0]]]), np.array([[1, 1, 2, 0]]), 2
+    )
+    np.testing.assert_array_equal(sums, [[[3.0, 4.0]]])
+    np.testing.assert_array_equal(counts, [[2, 1]])
