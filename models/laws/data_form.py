@@ -26,7 +26,8 @@ from models.laws.solver import Array
 Join = Literal["additive", "interplay", "free"]
 Transfer = Literal["none", "shared", "each"]
 JOINS: tuple[Join, ...] = ("additive", "interplay", "free")
-_CORE = ("irreducible_loss", "log_beta", "alpha", "log_beta_data", "alpha_data")
+_CORE = ("alpha", "beta", "irreducible_loss", "alpha_data", "beta_data")
+_TINY = 1e-9
 
 
 @dataclasses.dataclass(frozen=True)
@@ -116,9 +117,9 @@ class DataForm:
     def _bounds(self, side: int) -> Array:
         known = {
             "irreducible_loss": (0.0, np.inf),
-            "log_beta": (-25.0, 25.0),
+            "beta": (_TINY, np.inf),
             "alpha": (0.01, 4.0),
-            "log_beta_data": (-25.0, 25.0),
+            "beta_data": (_TINY, np.inf),
             "alpha_data": (0.01, 4.0),
             "sharpness": (0.02, 4.0),
             "unigram_loss": (self.largest_loss, 4.0 * self.largest_loss),
@@ -139,16 +140,17 @@ class DataForm:
         log_n, size_slopes = self._log_size(theta, place)
         log_d, data_slopes = self._log_data(theta, place)
         alpha, alpha_data = column("alpha"), column("alpha_data")
-        log_x = column("log_beta") - alpha * log_n
-        log_y = column("log_beta_data") - alpha_data * log_d
+        beta, beta_data = column("beta"), column("beta_data")
+        log_x = np.log(np.maximum(beta, _TINY)) - alpha * log_n
+        log_y = np.log(np.maximum(beta_data, _TINY)) - alpha_data * log_d
         s = {"additive": np.ones_like(alpha), "interplay": alpha_data}.get(self.join)
         s = column("sharpness") if s is None else s
         log_g, share, entropy = _joined(log_x, log_y, s)
         # d log g / d parameter, then the chain to the loss.
         slopes = np.zeros((*log_g.shape, len(self.names)))
-        slopes[:, :, place["log_beta"]] = share
+        slopes[:, :, place["beta"]] = share / np.maximum(beta, _TINY)
         slopes[:, :, place["alpha"]] = -share * log_n
-        slopes[:, :, place["log_beta_data"]] = 1.0 - share
+        slopes[:, :, place["beta_data"]] = (1.0 - share) / np.maximum(beta_data, _TINY)
         slopes[:, :, place["alpha_data"]] = np.where(
             share < 1.0, -(1.0 - share) * np.where(share < 1.0, log_d, 0.0), 0.0
         )

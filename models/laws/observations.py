@@ -52,6 +52,9 @@ class Observations:
       n_enc, n_dec: Parameters of either side, [rows]; NaN where not known.
       group: What else sets runs apart, a text, [rows]; mostly empty.
       metric: What was measured; ``loss`` is in nats per target token.
+      tokens: Target tokens of each of ``tasks`` that the run had seen, [rows, tasks];
+        NaN where not known.
+      step: Training step of the measurement, [rows]; NaN where not known.
     """
 
     task: NDArray[np.str_]
@@ -67,6 +70,8 @@ class Observations:
     n_enc: Array
     n_dec: Array
     group: NDArray[np.str_]
+    tokens: Array
+    step: Array
     metric: str = "loss"
 
     def __len__(self) -> int:
@@ -141,6 +146,8 @@ def observations(
     n_enc: ArrayLike | None = None,
     n_dec: ArrayLike | None = None,
     group: Sequence[str] | None = None,
+    tokens: Sequence[Mapping[str, float] | None] | None = None,
+    step: ArrayLike | None = None,
     metric: str = "loss",
 ) -> Observations:
     """Observations from columns, with a default for everything but the first four.
@@ -155,6 +162,9 @@ def observations(
       seed: 0 when omitted.
       n_enc, n_dec: Unknown when omitted.
       group: None when omitted.
+      tokens: Target tokens of every task that the run had seen, a mapping a row;
+        unknown when omitted.
+      step: Unknown when omitted.
       metric: What ``value`` is.
 
     Returns:
@@ -184,8 +194,15 @@ def observations(
         "n_enc": unknown if n_enc is None else np.asarray(n_enc, float),
         "n_dec": unknown if n_dec is None else np.asarray(n_dec, float),
         "group": np.asarray(group or [""] * rows, dtype=str),
+        "step": unknown if step is None else np.asarray(step, float),
     }
     _check_lengths(columns, rows)
+    columns["tokens"] = np.array(
+        [
+            [(one or {}).get(name, np.nan) for name in tasks]
+            for one in tokens or [None] * rows
+        ]
+    )
     return Observations(tasks=tasks, shares=shares, metric=metric, **columns)
 
 
