@@ -25,6 +25,7 @@ EXTRAS = {
     "data": [
         "apache-beam>=2.77,<3",
         "charset-normalizer>=3.3",
+        "lxml>=5",
         "pyarrow>=16",
         "sentencepiece>=0.2.1",
         "zstandard>=0.22",
@@ -73,7 +74,10 @@ setup(
         ),
         "configs",
     ],
-    package_data={"configs": ["*.yaml"]},
+    package_data={
+        "configs": ["*.yaml"],
+        "components.report": ["template.html", "style.css"],
+    },
     install_requires=CORE,
     extras_require=EXTRAS,
     entry_points={"console_scripts": ["polyscale=pipeline.cli:main"]},

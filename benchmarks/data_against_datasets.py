@@ -257,7 +257,7 @@ CASES = {"polyscale": run_polyscale, "datasets": run_datasets}
 
 def _copy_text(data: Path, base: Path, most: int | None) -> None:
     """The text of each task in two plain files."""
-    from components.ingest.sources.compression import chunks
+    from components.ingest.sources.text_files import chunks
 
     for task in TASKS:
         for side, language in zip(("source", "target"), task.split("-"), strict=True):

@@ -31,9 +31,8 @@ from components.artifacts import text_shards as shards
 from components.artifacts.trial import Trial
 from components.ingest.config import TextTask
 from components.select.config import Contrastive
-from components.select.contrastive import contrast
-from components.select.scoring_models import Maker
-from components.select.step import Contrasts
+from components.select.contrastive_score import contrast
+from components.select.scoring_models import ScoringModels
 from components.train.config import Anneal
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -84,7 +83,7 @@ def measure(arguments: argparse.Namespace, task: str, folder: Path) -> None:
     kinds = np.array([kind for *_, kind in rows])
     counts = (f"{(kinds == k).sum()} {k}" for k in sorted({*kinds}))
     print(f"\n{task}: " + ", ".join(counts))
-    configs = {"cheap": select.Config(seed=arguments.seed)}
+    configs = {"features": select.Config(seed=arguments.seed)}
     if task in arguments.models.split(","):
         known = parallel(arguments.data / "techdocs" / task, "dev", task)
         trusted = write_lines(folder, task, [*known, *rest][: arguments.trusted])
@@ -108,7 +107,7 @@ def measure(arguments: argparse.Namespace, task: str, folder: Path) -> None:
     if "combined" in configs:
         some = rows[:ALONE]
         alone = contrastive_scores(configs["combined"], task, folder, some)
-        print(f"  without the cheap score, on {len(some)} pairs")
+        print(f"  without the feature score, on {len(some)} pairs")
         show_ranking(alone, kinds[:ALONE])
     if task == arguments.train:
         show_losses(arguments, task, folder, rows, tests)
@@ -117,11 +116,11 @@ def measure(arguments: argparse.Namespace, task: str, folder: Path) -> None:
 def contrastive_scores(
     config: select.Config, task: str, folder: Path, rows: list[tuple[str, str, str]]
 ) -> dict[str, np.ndarray]:
-    """The contrastive score without the cheap one, against each of its models."""
+    """The contrastive score without the feature score, against each of its models."""
     alone = dataclasses.replace(config.contrastive, features=False)
     config = dataclasses.replace(config, contrastive=alone)
-    maker = Maker(config, ROWS, (task,), Path(), folder / ".combined-models")
-    scorer = Contrasts(maker, maker.folder / "models").scorer(task, ())
+    models = ScoringModels(config, ROWS, (task,), Path(), folder / ".combined-models")
+    scorer = models.scorer(task, ())
     parts = [
         scorer.nats(*map(list, zip(*(row[:2] for row in part), strict=True)))
         for part in (rows[i : i + 4096] for i in range(0, len(rows), 4096))
@@ -179,7 +178,7 @@ def show_losses(
     )
     cases = {
         "random half": ("random", None),
-        "cheap half": ("cheap", None),
+        "feature half": ("features", None),
         "combined half": ("combined", None),
         "all": ("ingest", None),
         "all, annealed to 50 %": ("online", Anneal(0.5, 0.5)),
@@ -195,7 +194,7 @@ def show_losses(
         losses[name] = test_loss(arguments, task, tokens, output, anneal)
         gain = losses["random half"] - losses[name]
         told = "" if name == "random half" else f", {gain:+.3f} better than random"
-        bar = " (bar: > 0)" if name in ("cheap half", "combined half") else ""
+        bar = " (bar: > 0)" if name in ("feature half", "combined half") else ""
         print(f"    {name}: {losses[name]:.3f} nats a token{told}{bar}", flush=True)
 
 

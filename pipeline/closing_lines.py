@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -54,12 +53,11 @@ def _table(rows: Sequence[Compared]) -> list[str]:
 
 
 def _summary(rows: Sequence[Compared]) -> str:
-    errors = [abs(row.error_percent) for row in rows]
-    inside = sum(row.low <= row.loss <= row.high for row in rows)
+    errors = held_out.summarise(rows)
     return (
-        f"  error: median {statistics.median(errors):.2f} %, "
-        f"worst {max(errors):.2f} %; "
-        f"{inside} of {len(rows)} measured values lie in their interval"
+        f"  error: median {errors.median_error_percent:.2f} %, "
+        f"worst {errors.max_error_percent:.2f} %; "
+        f"{errors.inside} of {errors.n_points} measured values lie in their interval"
     )
 
 

@@ -43,7 +43,7 @@ def test_the_wheel_holds_every_module_and_every_experiment(wheel):
         str(path.relative_to(ROOT))
         for package in PACKAGES
         for path in (ROOT / package).rglob("*")
-        if path.suffix in (".py", ".yaml")
+        if path.suffix in (".py", ".yaml", ".html", ".css")
     }
     assert wanted <= set(wheel)
     assert not [name for name in wheel if name.startswith("tests/")]

@@ -11,9 +11,11 @@ import gzip
 import io
 import itertools
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
+
+from components.artifacts.manifest import Manifest
 
 SUFFIX = ".jsonl.gz"
 TRAIN = "train"
@@ -60,6 +62,11 @@ def splits(directory: Path) -> list[str]:
     """The splits of one task: ``train`` first, then the test sets by name."""
     names = {path.name[: -len("-00000-of-00000" + SUFFIX)] for path in _all(directory)}
     return sorted(names, key=lambda name: (name != TRAIN, name))
+
+
+def training_pairs(made: Manifest, tasks: Sequence[str]) -> dict[str, int]:
+    """Training pairs of each task, as ``ingest`` or ``select`` counted them."""
+    return {task: made.counts.get(task, {}).get(TRAIN, 0) for task in tasks}
 
 
 def _all(directory: Path) -> Iterator[Path]:

@@ -6,6 +6,7 @@ import csv
 import dataclasses
 import io
 import math
+import statistics
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -52,6 +53,23 @@ class Compared:
 
 
 COLUMNS = tuple(field.name for field in dataclasses.fields(Compared))
+
+
+@dataclasses.dataclass(frozen=True)
+class Errors:
+    """How well a group of held-out measurements was predicted.
+
+    Attributes:
+      median_error_percent, max_error_percent: Of the absolute errors.
+      n_points: Measurements.
+      inside, with_interval: How many lie in their 95 % interval, of all that have one.
+    """
+
+    median_error_percent: float
+    max_error_percent: float
+    n_points: int
+    inside: int
+    with_interval: int
 
 
 def compare(laws: LawSet, runs: Runs) -> list[Compared]:
@@ -128,6 +146,21 @@ def chosen(compared: Sequence[Compared], kind: str) -> list[Compared]:
         if one.kind == kind and one.answers and math.isfinite(one.error_percent)
     ]
     return sorted(found, key=lambda one: (one.task, one.p, one.n))
+
+
+def summarise(chosen: Sequence[Compared]) -> Errors | None:
+    """Median and worst error, and how many intervals hold; None without a point."""
+    errors = [abs(one.error_percent) for one in chosen]
+    if not errors:
+        return None
+    closed = [one for one in chosen if math.isfinite(one.high - one.low)]
+    return Errors(
+        median_error_percent=statistics.median(errors),
+        max_error_percent=max(errors),
+        n_points=len(errors),
+        inside=sum(one.low <= one.loss <= one.high for one in closed),
+        with_interval=len(closed),
+    )
 
 
 def load(path: Path) -> list[Compared]:

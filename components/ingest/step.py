@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import logging
 from collections.abc import Mapping
@@ -20,6 +21,8 @@ from components.ingest.sources.inputs import about_pairs, files_of, list_inputs
 from models.errors import UserError
 
 log = logging.getLogger(__name__)
+
+_MUCH = 0.1  # share of a task that one rule rejects only where something is wrong
 
 
 def run(
@@ -141,6 +144,14 @@ def check_counts(config: Config, counts: Mapping[str, Mapping[str, Any]]) -> Non
                 f"ingest {task}: nothing is left to train on, of {row['read']} "
                 "pairs read" + _reasons(row)
             )
+        for name in (field.name for field in dataclasses.fields(config.rules)):
+            share = row["rejected"].get(name, 0) / row["read"]
+            if share > _MUCH:
+                log.warning(
+                    "ingest %s: the rule %s rejects %.0f %% of the pairs; look at them "
+                    "in dead_letters/, and set ingest.rules.%s to null if it is wrong",
+                    *(task, name, 100 * share, name),
+                )
         log.info(
             "ingest %s: %d read, %d to train on, %d rejected, test sets %s",
             task,

@@ -11,41 +11,25 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
 from components.ingest.layout import LENGTH_ENDS
-from components.report.appearance import MUTED, TASK_COLOURS, WIDTH
-from components.report.drawing import Drawing
+from components.report.config import Config
+from components.report.plotting import MUTED, TASK_COLOURS, WIDTH, NotDrawn, panels
+from components.report.record import RunRecord
 
 _MOST_TASKS = len(TASK_COLOURS)
 _ROW = 0.24  # inches of a bar
-_LEAST_SHARE = 0.001
-_CAPTION = """
-Left: how long the sentences to train on are; sources dashed, targets solid. Right: the
-share of the pairs read that each rule rejected; the rejected pairs themselves are in
-<code>ingest/dead_letters/</code>, samples of them in <code>ingest/README.md</code>.
-{scripts}
-"""
 
 
-def draw_data_card(card: Mapping[str, Any]) -> Drawing:
-    """The data card of ``ingest`` as a figure.
-
-    Args:
-      card: ``card.json``; empty where a run has none.
-    """
-    tasks = dict(list(card.get("tasks", {}).items())[:_MOST_TASKS])
-    words = Drawing(
-        name="data_card",
-        title="What the text is like",
-        caption=_CAPTION.format(scripts=_scripts(tasks)),
-    )
+def draw_data_card(record: RunRecord, config: Config) -> Figure:
+    """The data card of ``ingest``: lengths, and what each rule rejected."""
+    tasks = dict(list(record.card.get("tasks", {}).items())[:_MOST_TASKS])
     if not tasks:
-        return words.missing("This run has no data card of its text.")
+        raise NotDrawn("The run has no data card of its text (ingest).")
     rules = sorted(
         {rule for task in tasks.values() for rule in task["rejected"]},
         key=lambda rule: (-sum(_percent(t, rule) for t in tasks.values()), rule),
     )
     height = max(2.6, _ROW * len(rules) * len(tasks) + 0.9)
-    figure = Figure(figsize=(WIDTH, height), layout="constrained")
-    left, right = figure.subplots(1, 2)
+    figure, (left, right) = panels(2, height, width=WIDTH)
     for (name, task), colour in zip(tasks.items(), TASK_COLOURS, strict=False):
         for side, style in (("source", "--"), ("target", "-")):
             _lengths(left, task["splits"]["train"][side]["lengths"], colour, style)
@@ -56,7 +40,7 @@ def draw_data_card(card: Mapping[str, Any]) -> Drawing:
     left.set_ylabel("share of the sentences, per doubling")
     left.legend()
     _rejected(right, tasks, rules)
-    return words.drawn(figure)
+    return figure
 
 
 def _lengths(axes: Axes, lengths: Mapping[str, int], colour: str, style: str) -> None:
@@ -91,8 +75,8 @@ def _rejected(axes: Axes, tasks: Mapping[str, Any], rules: Sequence[str]) -> Non
         shares = [_percent(task, rule) for rule in rules]
         places = [row + (k - (len(tasks) - 1) / 2) * thick for row in range(len(rules))]
         bars = axes.barh(places, shares, thick, color=colour)
-        told = [f"{share:.2g}" if share else "" for share in shares]
-        axes.bar_label(bars, told, padding=3, fontsize="x-small", color=MUTED)
+        labels = [f"{share:.2g}" if share else "" for share in shares]
+        axes.bar_label(bars, labels, padding=3, fontsize="x-small", color=MUTED)
     axes.margins(x=0.1)
     axes.set_yticks(range(len(rules)), [rule.replace("_", " ") for rule in rules])
     axes.invert_yaxis()
@@ -103,20 +87,3 @@ def _rejected(axes: Axes, tasks: Mapping[str, Any], rules: Sequence[str]) -> Non
 def _percent(task: Mapping[str, Any], rule: str) -> float:
     """Share of the pairs read that the rule rejected, in percent."""
     return 100 * task["rejected"].get(rule, 0) / max(1, task["read"])
-
-
-def _scripts(tasks: Mapping[str, Any]) -> str:
-    """How the letters of each target are written, in words."""
-    told = []
-    for name, task in tasks.items():
-        scripts = task["splits"]["train"]["target"]["scripts"]
-        letters = sum(scripts.values())
-        shares = sorted(scripts.items(), key=lambda item: (-item[1], item[0]))
-        most = [
-            f"{100 * n / letters:.3g} % {script}"
-            for script, n in shares[:2]
-            if n >= _LEAST_SHARE * letters
-        ]
-        if most:
-            told.append(f"{name} {' and '.join(most)}")
-    return f"Letters of the targets: {'; '.join(told)}." if told else ""

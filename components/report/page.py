@@ -1,132 +1,207 @@
-"""The page: one file, no request to anywhere."""
+"""The page: one file, no request to anywhere; what it says is in ``template.html``."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from html import escape
+import dataclasses
+import functools
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
-from components.report import narrative, tables
+import jinja2
+from markupsafe import Markup
+
+from components.fit import held_out
+from components.report import held_out_figure, summary, words
 from components.report.config import Config
-from components.report.drawing import Drawing
 from components.report.record import RunRecord
-from components.report.stylesheet import CSS
+from components.report.samples import TaskSamples
 from components.version import VERSION
+from models.laws import ApproximateLaw, IndividualLaw, Law
+from models.laws.backtest import SHARING
 
+TEMPLATE = "template.html"
+_FOLDER = Path(__file__).parent
 _WIDE = 520.0  # points; narrower figures shrink to a phone's width
-_LEGEND = (
-    "[M] Fernandes et al., <i>Scaling Laws for Multilingual Neural Machine "
-    "Translation</i>, ICML 2023. [N] Ghorbani et al., <i>Scaling Laws for Neural "
-    "Machine Translation</i>, 2021. Losses are nats per target token; <i>N</i> counts "
-    "non-embedding parameters; p is a task's share of training examples."
-)
+_POINT = 1.42  # pixels of the page
+_SHARED = ("alpha", "beta", "irreducible_loss")
+
+_XML_HEAD = re.compile(r"^.*?(?=<svg)", re.DOTALL)
+_METADATA = re.compile(r"<metadata>.*?</metadata>", re.DOTALL)
+_IDS = re.compile(r'(\bid="|url\(#|href="#)')
+_WHITE = re.compile(r"((?:fill|stroke): )#ffffff")
+_SIZE = re.compile(r'width="([\d.]+)pt" height="[\d.]+pt"')
+
+
+@dataclasses.dataclass(frozen=True)
+class Inline:
+    """A figure as an element of the page.
+
+    Attributes:
+      svg: The element, as wide as what holds it.
+      pixels: How wide it is at most.
+      wide: Whether a phone scrolls it instead of shrinking it.
+    """
+
+    svg: Markup
+    pixels: int
+    wide: bool
+
+
+def inline(svg: str, name: str) -> Inline:
+    """An SVG document as an element of the page, with ids of its own.
+
+    Args:
+      svg: The document.
+      name: Of the figure; keeps its ids apart from those of others.
+    """
+    text = _METADATA.sub("", _XML_HEAD.sub("", svg, count=1), count=1)
+    text = _WHITE.sub(r"\1var(--plot)", text)
+    text = _IDS.sub(rf"\g<1>{name}-", text)
+    points = float(_SIZE.search(text)[1])
+    text = _SIZE.sub('width="100%"', text, count=1)
+    return Inline(Markup(text.strip()), round(_POINT * points), points > _WIDE)
 
 
 def compose(
     record: RunRecord,
     config: Config,
-    drawings: Sequence[tuple[Drawing, str]],
-    samples: str = "",
+    figures: Mapping[str, Inline],
+    absent: Mapping[str, str],
+    samples: Sequence[TaskSamples] = (),
 ) -> str:
     """The page.
 
     Args:
       record: The run.
       config: What to show.
-      drawings: The figures in order, each with its SVG (empty without a figure).
-      samples: Section with translations, HTML.
+      figures: Name -> figure, in order.
+      absent: Name -> why there is no such figure.
+      samples: Translations of every task.
     """
-    sections = [_figure(k, *pair) for k, pair in enumerate(drawings, start=1)]
-    first = sections[0] + _details(
-        "Every held-out measurement", tables.held_out_table(record)
-    )
-    body = [_opening(record, config, [d for d, _ in drawings]), first, *sections[1:]]
-    body += [samples, _back_matter(record)]
-    return (
-        "<!doctype html>\n<html lang=en>\n<head>\n<meta charset=utf-8>\n"
-        "<meta name=viewport content='width=device-width, initial-scale=1'>\n"
-        f"<title>{escape(record.title)}: scaling laws</title>\n<style>{CSS}</style>\n"
-        "</head>\n<body>\n<main>\n" + "\n".join(body) + "\n</main>\n</body>\n</html>\n"
-    )
-
-
-def _opening(record: RunRecord, config: Config, drawings: Sequence[Drawing]) -> str:
-    tasks = escape(", ".join(record.tasks)) or "no task"
-    tiles = "".join(
-        f"<div class=tile><b>{value}</b><span>{what}</span><small>{note}</small></div>"
-        for value, what, note in narrative.headline(record)
-    )
-    words = "".join(f"<p>{text}</p>" for text in narrative.sentences(record))
-    links = "".join(
-        f"<a href='#{d.name}'>{k}&nbsp;{escape(_short(d))}</a> "
-        for k, d in enumerate(drawings, start=1)
-    )
-    links += "<a href='#data'>data</a> <a href='#provenance'>provenance</a>"
-    test_set = f" · test set {escape(record.test_set)}" if record.test_set else ""
-    return (
-        f"<header><h1>{escape(record.title)}</h1>"
-        f"<p class=lead>Scaling laws of {tasks}{test_set}</p></header>"
-        f"<section class=summary>{words}</section>"
-        f"<div class=tiles>{tiles}</div>"
-        f"{_warnings(narrative.warnings(record, config))}<nav>{links}</nav>"
-    )
-
-
-def _short(drawing: Drawing) -> str:
-    return drawing.name.replace("_", " ")
-
-
-def _warnings(found: Sequence[str]) -> str:
-    if not found:
-        return "<p class=fine>No warnings: no trial failed, every curve converged.</p>"
-    items = "".join(f"<li>{text}</li>" for text in found)
-    return (
-        f"<section class=warnings role=note><b>Warnings</b><ul>{items}</ul></section>"
-    )
-
-
-def _figure(k: int, drawing: Drawing, svg: str) -> str:
-    source = (
-        f" <span class=source>{escape(drawing.source)}</span>" if drawing.source else ""
-    )
-    head = f"<h2 id='{drawing.name}'>{k}. {escape(drawing.title)}{source}</h2>"
-    if drawing.figure is None:
-        text = drawing.absence[:1].upper() + drawing.absence[1:]
-        return f"<section>{head}<p class=absent>{text.rstrip('.')}.</p></section>"
-    points = drawing.figure.get_figwidth() * 72
-    wide = " wide" if points > _WIDE else ""
-    svg = svg.replace("<svg", f"<svg style='max-width:{points * 1.42:.0f}px'", 1)
-    return (
-        f"<section>{head}<figure><div class='plot{wide}'>{svg}</div>"
-        f"<figcaption>{drawing.caption}</figcaption></figure></section>"
-    )
-
-
-def _details(title: str, content: str) -> str:
-    if not content:
-        return ""
-    return f"<details><summary>{escape(title)}</summary>{content}</details>"
-
-
-def _back_matter(record: RunRecord) -> str:
     singles = [law for law in record.laws if len(law.weightings) == 1]
-    remarks = "".join(f"<li>{text}</li>" for text in narrative.law_warnings(singles))
-    remarks = f"<ul class=fine>{remarks}</ul>" if remarks else ""
-    notes = "".join(f"<li>{escape(note)}</li>" for note in record.fit_notes)
-    notes = (
-        f"<h3>Left out and corrected</h3><ul class=fine>{notes}</ul>" if notes else ""
+    template = _environment().get_template(TEMPLATE)
+    text = template.render(
+        run=record,
+        words=record.quantity,
+        config=config,
+        figures=figures,
+        absent=absent,
+        samples=samples,
+        sentences=summary.sentences(record),
+        tiles=summary.tiles(record),
+        warnings=summary.warnings(record, config),
+        remarks=summary.law_warnings(singles),
+        held_out={k: held_out.chosen(record.compared, k) for k in held_out.KINDS},
+        most_rows=held_out_figure.MOST_ROWS,
+        laws=[law for law in record.laws if not isinstance(law, IndividualLaw)],
+        sharing=SHARING,
+        data=data_table(record),
+        version=VERSION,
     )
-    advice = tables.recommendation_table(record)
-    advice = f"<h2 id=weights>Recommended weights</h2>{advice}" if advice else ""
-    return (
-        f"{advice}"
-        f"<h2 id=laws>Fitted laws</h2>{tables.law_table(record)}"
-        f"{_details('Remarks on the fits of single weightings', remarks)}{notes}"
-        f"{tables.backtest_table(record)}"
-        f"<h2 id=data>Data</h2>{tables.data_card(record)}"
-        f"<h2 id=failed>Failed trials</h2>{tables.failed_table(record)}"
-        f"<h2 id=timings>Timings</h2>{tables.timing_table(record)}"
-        f"<h2 id=provenance>Provenance</h2>{tables.provenance_table(record)}"
-        f"<footer><p>{_LEGEND}</p><p>Made by polyscale {VERSION}. Every figure lies "
-        "in <code>figures/</code> as PNG and SVG, the numbers in "
-        "<code>summary.json</code>.</p></footer>"
+    return text.lstrip()
+
+
+@functools.cache
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_FOLDER),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
     )
+    filters: dict[str, Callable[..., str]] = {
+        "count": words.count_text,
+        "duration": words.duration,
+        "grouped": words.grouped,
+        "listed": words.listed,
+        "number": words.number,
+        "span": lambda ends, digits=4: words.span(*ends, digits),
+        "estimate": _estimate,
+        "capacity": _capacity,
+    }
+    environment.filters.update(filters)
+    return environment
+
+
+def _estimate(law: Law, name: str) -> str:
+    return words.with_error(law.parameters[name], law.standard_errors[name])
+
+
+def _capacity(law: Law) -> str:
+    """The capacity function of an approximate law with its coefficients."""
+    if not isinstance(law, ApproximateLaw):
+        return "–"
+    own = {name: v for name, v in law.parameters.items() if name not in _SHARED}
+    return f"{law.form}: {', '.join(f'{name} {v:.3g}' for name, v in own.items())}"
+
+
+@dataclasses.dataclass(frozen=True)
+class DataTable:
+    """What the data are: a label and a cell for each task in every row."""
+
+    tasks: list[str]
+    rows: list[tuple[str, list[str]]]
+
+
+def data_table(record: RunRecord) -> DataTable:
+    """Pairs read, rejected by rule and kept; tokens; passes over the data."""
+    tokens = record.tokens.tasks if record.tokens else {}
+    tasks = [task for task in record.tasks if task in {*record.counts, *tokens}]
+    rows: list[tuple[str, list[str]]] = []
+
+    def add(label: str, value: Callable[[str], Any], shown=words.grouped) -> None:
+        rows.append((label, [shown(value(task)) for task in tasks]))
+
+    counts = {task: record.counts.get(task, {}) for task in tasks}
+    if record.counts:
+        rejected = {task: counts[task].get("rejected", {}) for task in tasks}
+        tests = {task: counts[task].get("test", {}) for task in tasks}
+        add("pairs read", lambda t: counts[t].get("read"))
+        for rule in _names(rejected):
+            label = f"rejected: {rule.replace('_', ' ')}"
+            add(label, lambda t, rule=rule: rejected[t].get(rule, 0))
+        add("kept to train on", lambda t: counts[t].get("train"))
+        for name in _names(tests):
+            add(f"test set {name}", lambda t, name=name: tests[t].get(name))
+    if record.tokens:
+        splits = {task: tokens[task].splits if task in tokens else {} for task in tasks}
+        for name in _names(splits):
+            held = {task: splits[task].get(name) for task in tasks}
+            add(
+                f"target tokens, {name}",
+                lambda t, of=held: of[t] and of[t].target_tokens,
+            )
+            add(
+                f"dropped as too long, {name}",
+                lambda t, of=held: of[t] and of[t].dropped_too_long,
+            )
+        train = {task: splits[task].get("train") for task in tasks}
+        add(
+            "unknown pieces, train",
+            lambda t: train[t] and train[t].unknown_rate,
+            _share,
+        )
+        add("used positions, train", lambda t: train[t] and train[t].fill, _share)
+        add("vocabulary (shared)", lambda t: record.tokens.vocabulary_size)
+    if tasks and any(end.epochs for end in record.trials):
+        add("passes over the data, by trial", lambda t: _epochs(record, t), str)
+    return DataTable(tasks, rows if tasks else [])
+
+
+def _names(by_task: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """The keys of every task, each once."""
+    return list(dict.fromkeys(name for held in by_task.values() for name in held))
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None else f"{100 * value:.3g} %"
+
+
+def _epochs(record: RunRecord, task: str) -> str:
+    """How often the data of a task were seen, from the least to the most."""
+    seen = [end.epochs[task] for end in record.trials if end.epochs.get(task)]
+    return f"{min(seen):.2g} – {max(seen):.2g}" if seen else "–"

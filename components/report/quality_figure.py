@@ -1,4 +1,7 @@
-"""Translation quality against loss, during training and at its end."""
+"""Translation quality against loss, during training and at its end.
+
+Ghorbani et al. 2021, Fig. 8, and Fernandes et al. 2023, Fig. 8.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +9,21 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
+from matplotlib.figure import Figure
 
 from components.artifacts.metrics_table import MetricsRow
 from components.fit.quality import METRICS, better_curve
-from components.report import captions
-from components.report.appearance import INK, MUTED, panels, size_colour
-from components.report.drawing import Drawing
-from components.report.measured import METRIC_NAMES
-from components.report.record import RunRecord
+from components.report.config import Config
+from components.report.plotting import (
+    INK,
+    MUTED,
+    NotDrawn,
+    legend_above,
+    mark,
+    panels,
+    size_colour,
+)
+from components.report.record import METRIC_NAMES, RunRecord
 from models.errors import UserError
 
 _MARKERS = {"source": "o", "target": "^", "mixed": "s"}
@@ -24,8 +33,8 @@ Parts = Mapping[str, Sequence[MetricsRow]]
 """Original language -> rows."""
 
 
-def draw_quality(record: RunRecord) -> Drawing | None:
-    """A panel for each task and metric; ``None`` where nothing was translated."""
+def draw_quality(record: RunRecord, config: Config) -> Figure:
+    """A panel for each task and metric."""
     found = {
         (task, metric): parts
         for metric in METRICS
@@ -33,16 +42,11 @@ def draw_quality(record: RunRecord) -> Drawing | None:
         if (parts := _parts(record, task, metric))
     }
     if not found:
-        return None
-    words = Drawing(
-        name="quality",
-        title="Translation quality against loss",
-        source="[N] Fig. 8, [M] Fig. 8",
-        caption=captions.QUALITY,
-    )
+        raise NotDrawn("No test set was translated (evaluate.quality).")
     rows = [row for parts in found.values() for own in parts.values() for row in own]
-    sizes = {row.n: row.size for row in sorted(rows, key=lambda row: row.n)}
-    unseen = _held_out(record)
+    names = {row.n: row.size for row in sorted(rows, key=lambda row: row.n)}
+    sizes = list(names)
+    unseen = {point.trial for point in record.points if point.held_out}
     figure, every = panels(len(found))
     for axes, ((task, metric), parts) in zip(every, found.items(), strict=True):
         test_set = next(iter(parts.values()))[0].test_set
@@ -50,29 +54,21 @@ def draw_quality(record: RunRecord) -> Drawing | None:
         axes.set_xlabel("test loss (nats per target token)")
         axes.set_ylabel(METRIC_NAMES[metric])
         for origin, own in parts.items():
-            _draw_trials(axes, own, origin, metric, list(sizes))
+            _draw_trials(axes, own, origin, metric, sizes)
             _draw_law(axes, own, origin, metric, unseen)
-    handles = [
-        Line2D([], [], color=size_colour(n, list(sizes)), label=name)
-        for n, name in sizes.items()
-    ]
-    origins = {origin for parts in found.values() for origin in parts}
-    handles += [
-        Line2D([], [], color=MUTED, marker=_MARKERS[origin],
-               linestyle=_DASHES[origin], label=_WORDS[origin])
-        for origin in sorted(origins & _WORDS.keys())
-    ]  # fmt: skip
-    figure.legend(
-        handles=handles, loc="outside upper right", ncols=min(len(handles), 9)
-    )
-    return words.drawn(figure)
+    entries = {name: {"color": size_colour(n, sizes)} for n, name in names.items()}
+    for origin in sorted({o for parts in found.values() for o in parts} & set(_WORDS)):
+        style = {"marker": _MARKERS[origin], "linestyle": _DASHES[origin]}
+        entries[_WORDS[origin]] = style | {"color": MUTED}
+    legend_above(figure, entries)
+    return figure
 
 
 def _parts(record: RunRecord, task: str, metric: str) -> Parts:
     """The rows with this metric of the test set to show, whole or in its halves.
 
-    The one that has both halves where there is one, as [N] finds other curves on
-    them; else the one that the page is about.
+    The one that has both halves where there is one, as other curves hold on them; else
+    the one that the page is about.
     """
     by_set: dict[str, dict[str, list[MetricsRow]]] = {}
     for row in record.rows:
@@ -88,12 +84,6 @@ def _parts(record: RunRecord, task: str, metric: str) -> Parts:
     return {o: rows for o, rows in parts.items() if o != "mixed" or len(parts) == 1}
 
 
-def _held_out(record: RunRecord) -> set[str]:
-    """Trials that no curve is fitted to."""
-    held_out = record.runs.held_out if record.runs is not None else None
-    return set() if held_out is None else set(held_out.trial.tolist())
-
-
 def _draw_trials(
     axes: Axes,
     rows: Sequence[MetricsRow],
@@ -107,20 +97,15 @@ def _draw_trials(
         if row.loss_kind == "curve":
             curves.setdefault(row.trial, []).append(row)
     for own in curves.values():
+        values = [getattr(row, metric) for row in own]
         axes.plot(
-            [row.loss for row in own],
-            [getattr(row, metric) for row in own],
-            color=size_colour(own[0].n, sizes), marker=_MARKERS[origin],
-            markersize=2.5, linewidth=0.8, alpha=0.45, zorder=2,
+            [row.loss for row in own], values, color=size_colour(own[0].n, sizes),
+            marker=_MARKERS[origin], markersize=2.5, linewidth=0.8, alpha=0.45,
         )  # fmt: skip
     for row in rows:
         if row.loss_kind == "final":
-            axes.plot(
-                row.loss,
-                getattr(row, metric),
-                color=size_colour(row.n, sizes), marker=_MARKERS[origin],
-                markersize=6, markeredgecolor="white", markeredgewidth=0.6, zorder=3,
-            )  # fmt: skip
+            style = mark(size_colour(row.n, sizes), _MARKERS[origin], 6)
+            axes.plot(row.loss, getattr(row, metric), **style)
 
 
 def _draw_law(
@@ -138,6 +123,5 @@ def _draw_law(
         return
     losses = [loss for loss, _ in ends]
     x = np.linspace(min(losses), max(losses), 60)
-    axes.plot(
-        x, curve.predict(x), color=INK, linewidth=1, linestyle=_DASHES[origin], zorder=1
-    )
+    style = {"color": INK, "linewidth": 1, "linestyle": _DASHES[origin], "zorder": 1}
+    axes.plot(x, curve.predict(x), **style)

@@ -6,45 +6,41 @@ import dataclasses
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from components.artifacts import manifest, metrics_table
+from components.artifacts import manifest, metrics_table, token_index
 from components.artifacts.manifest import Manifest
 from components.artifacts.metrics_table import MetricsRow
-from components.fit import Config as FitConfig
-from components.fit import convergence, held_out, law_file
-from components.fit import table as fit_table
+from components.artifacts.token_index import TokenIndex
+from components.fit import held_out, law_file, points
 from components.fit.held_out import Compared
-from components.fit.runs import Runs, sort_rows
+from components.fit.points import Point
 from components.report.config import Config
+from components.report.words import count_text
 from models.errors import UserError
 from models.laws import Law
 from models.laws.backtest import Backtest
+from models.laws.law import CEILINGS
 
-_NOTHING_FITTED = law_file.LawFile(())
-VERBS = (
-    "ingest",
-    "select",
-    "tokenize",
-    "train",
-    "evaluate",
-    "fit",
-    "recommend",
-)
+VERBS = ("ingest", "select", "tokenize", "train", "evaluate", "fit", "recommend")
 FILES = {
     "metrics": f"evaluate/{metrics_table.FILE_NAME}",
     "irreducible": "evaluate/irreducible.json",
     "laws": f"fit/{law_file.FILE_NAME}",
+    "points": f"fit/{points.FILE_NAME}",
     "held_out": f"fit/{held_out.FILE_NAME}",
     "recommendation": "recommend/recommendation.json",
     "counts": "ingest/counts.json",
     "card": "ingest/card.json",
-    "tokens": "tokenize/index.json",
+    "tokens": f"tokenize/{token_index.FILE_NAME}",
 }
+_NOT_FITTED = law_file.LawFile(())
+Kind = TypeVar("Kind", bound=Law)
+METRIC_NAMES = {"bleu": "BLEU", "chrf": "chrF", "bleurt": "BLEURT", "comet": "COMET"}
 
 
 @dataclasses.dataclass(frozen=True)
-class Ending:
+class TrialEnd:
     """How a trial ended.
 
     Attributes:
@@ -61,6 +57,38 @@ class Ending:
 
 
 @dataclasses.dataclass(frozen=True)
+class Quantity:
+    """The words for what was measured.
+
+    Attributes:
+      one, many: One value of it, several.
+      label: Of an axis, with its unit.
+      unit: With a leading space; may be empty.
+      modelled: What the laws are of, which falls.
+      better: Where a frontier is better.
+      ceiling: The value that a rising metric approaches; None for a loss.
+    """
+
+    one: str
+    many: str
+    label: str
+    unit: str
+    modelled: str
+    better: str
+    ceiling: float | None = None
+
+
+_LOSS = Quantity(
+    one="loss",
+    many="losses",
+    label="test loss (nats per target token)",
+    unit=" nats per target token",
+    modelled="loss",
+    better="lower left",
+)
+
+
+@dataclasses.dataclass(frozen=True)
 class RunRecord:
     """A run.
 
@@ -70,17 +98,17 @@ class RunRecord:
       test_set: Whose losses are shown; None without a measurement.
       metric: ``loss``, or the rising metric that was fitted.
       rows: The metrics table.
-      runs: Its rows as ``fit`` sorted them; None when nothing can be fitted.
+      points: Values of trained tasks on the test set, as ``fit`` used them.
       laws: Fitted laws of every test set.
       backtests: Test set -> how much the weightings share, where it was judged.
       fit_notes: What the fit left out or corrected, sentences.
       compared: Predictions for what was held out.
       recommendation: As ``recommend`` wrote it; None without one.
       irreducible: task -> test set -> true entropy record.
-      counts, tokens: Of ``ingest`` and ``tokenize``, as written; may be empty.
-      card: The data card of ``ingest``; may be empty.
+      counts, card: Counts and data card of ``ingest``, as written; may be empty.
+      tokens: What ``tokenize`` made; None without it.
       manifests: Verb -> manifest, of those that are there.
-      endings: How every trial ended, in the order of the sweep.
+      trials: How every trial ended, in the order of the sweep.
       notes: What is missing and why, sentences.
     """
 
@@ -89,7 +117,7 @@ class RunRecord:
     test_set: str | None
     metric: str
     rows: tuple[MetricsRow, ...]
-    runs: Runs | None
+    points: tuple[Point, ...]
     laws: tuple[Law, ...]
     backtests: Mapping[str, Backtest]
     fit_notes: tuple[str, ...]
@@ -97,32 +125,67 @@ class RunRecord:
     recommendation: Mapping[str, Any] | None
     irreducible: Mapping[str, Any]
     counts: Mapping[str, Any]
-    tokens: Mapping[str, Any]
+    tokens: TokenIndex | None
     card: Mapping[str, Any]
     manifests: Mapping[str, Manifest]
-    endings: tuple[Ending, ...]
+    trials: tuple[TrialEnd, ...]
     notes: tuple[str, ...]
 
-    def law(self, kind: str, task: str) -> Law | None:
-        """The law of this kind and task on the shown test set."""
-        for law in self.laws:
-            if (law.kind, law.task, law.test_set) == (kind, task, self.test_set):
-                return law
-        return None
-
-    def individual(self, task: str) -> list[Law]:
-        """The individual laws of a task on the shown test set, by p."""
+    def laws_of(self, kind: type[Kind], task: str) -> list[Kind]:
+        """The laws of this kind and task on the shown test set, by p."""
         found = [
             law
             for law in self.laws
-            if (law.kind, law.task, law.test_set) == ("individual", task, self.test_set)
+            if isinstance(law, kind)
+            and (law.task, law.test_set) == (task, self.test_set)
         ]
         return sorted(found, key=lambda law: law.weightings[0].p)
 
+    def law(self, kind: type[Kind], task: str) -> Kind | None:
+        """The first of them."""
+        return next(iter(self.laws_of(kind, task)), None)
+
+    def first_laws(self, kind: type[Kind]) -> list[Kind]:
+        """The first of every task that has one."""
+        found = [self.law(kind, task) for task in self.tasks]
+        return [law for law in found if law is not None]
+
+    def points_of(self, task: str) -> list[Point]:
+        """The points of one task."""
+        return [point for point in self.points if point.task == task]
+
     @property
-    def failed(self) -> tuple[Ending, ...]:
+    def failed(self) -> tuple[TrialEnd, ...]:
         """The trials without a final loss."""
-        return tuple(ending for ending in self.endings if ending.failed)
+        return tuple(end for end in self.trials if end.failed)
+
+    @property
+    def quantity(self) -> Quantity:
+        """The words for the run's metric."""
+        ceiling = CEILINGS.get(self.metric)
+        if ceiling is None:
+            return _LOSS
+        name = METRIC_NAMES[self.metric]
+        return Quantity(
+            one=name,
+            many=f"{name} values",
+            label=name,
+            unit="",
+            modelled=f"distance to {ceiling:g}",
+            better="upper right",
+            ceiling=ceiling,
+        )
+
+
+def size_names(points: Sequence[Point]) -> dict[float, str]:
+    """N -> name of the size, increasing; N in short where the name is only N."""
+    names = sorted((point.n, point.size) for point in points)
+    return {n: size_name(n, name) for n, name in names}
+
+
+def size_name(n: float, name: str) -> str:
+    """The size as the run calls it; N in short where its name is only N."""
+    return count_text(n) if name.isdigit() else name
 
 
 def read(workdir: Path, config: Config) -> RunRecord:
@@ -143,32 +206,34 @@ def read(workdir: Path, config: Config) -> RunRecord:
             f"{workdir}: no artifact of a run; expected the folder that polyscale run "
             "fills (--workdir)"
         )
-    fitted = law_file.load(present["laws"]) if "laws" in present else _NOTHING_FITTED
-    laws = fitted.laws
     rows = metrics_table.load(present["metrics"]) if "metrics" in present else []
-    proof = present.get("held_out")
-    runs, notes = _sorted_rows(present.get("metrics"), manifests.get("fit"))
-    if not laws:
-        notes.append("There are no laws: the step fit has not run on this table yet.")
+    every = points.load(present["points"]) if "points" in present else []
+    fitted = law_file.load(present["laws"]) if "laws" in present else _NOT_FITTED
+    laws = fitted.laws
+    fitted_on = [one.test_set for one in (*laws, *every)]
+    names = dict.fromkeys(fitted_on or [row.test_set for row in rows])
+    test_set = _test_set(config, list(names))
     return RunRecord(
         title=config.title or workdir.resolve().name,
-        tasks=_tasks(rows, laws),
-        test_set=_test_set(config, laws, runs),
+        tasks=_tasks(rows, every, laws),
+        test_set=test_set,
         metric=laws[0].metric if laws else "loss",
         rows=tuple(rows),
-        runs=runs,
+        points=tuple(p for p in every if p.test_set == test_set and p.p > 0),
         laws=laws,
         backtests=fitted.provenance.backtest,
         fit_notes=fitted.provenance.notes,
-        compared=tuple(held_out.load(proof) if proof else ()),
+        compared=tuple(
+            held_out.load(present["held_out"]) if "held_out" in present else ()
+        ),
         recommendation=_json(present.get("recommendation")) or None,
         irreducible=_json(present.get("irreducible")),
         counts=_json(present.get("counts")),
-        tokens=_json(present.get("tokens")),
+        tokens=TokenIndex.load(workdir / "tokenize") if "tokens" in present else None,
         card=_json(present.get("card")),
         manifests=manifests,
-        endings=tuple(_endings(workdir / "train", manifests.get("train"), rows)),
-        notes=tuple(notes),
+        trials=tuple(_trials(workdir / "train", manifests.get("train"), rows)),
+        notes=_notes(rows, laws),
     )
 
 
@@ -186,49 +251,25 @@ def inputs(workdir: Path) -> dict[str, Path]:
     return found
 
 
-def fit_config(made_by: Manifest) -> FitConfig:
-    """The configuration that an artifact of ``fit`` was made with."""
-    return _rebuilt(FitConfig(), made_by.config)
+def _notes(rows: Sequence[MetricsRow], laws: Sequence[Law]) -> tuple[str, ...]:
+    if laws:
+        return ()
+    if not rows:
+        return ("There is no metrics table yet: run the step evaluate.",)
+    return ("There are no laws yet: run the step fit.",)
 
 
-def _rebuilt(default: Any, values: Mapping[str, Any]) -> Any:
-    """A configuration from the JSON values that `manifest.plain` made of it."""
-    changed = {}
-    for name, value in values.items():
-        known = getattr(default, name)
-        if dataclasses.is_dataclass(known):
-            changed[name] = _rebuilt(known, value)
-        else:
-            changed[name] = tuple(value) if isinstance(value, list) else value
-    return dataclasses.replace(default, **changed)
-
-
-def _sorted_rows(
-    metrics: Path | None, made_by: Manifest | None
-) -> tuple[Runs | None, list[str]]:
-    if metrics is None:
-        return None, ["There is no metrics table: no trial has been evaluated yet."]
-    config = fit_config(made_by) if made_by else FitConfig()
-    try:
-        lines = fit_table.read(metrics, config.metric)
-        corrected, _ = convergence.extrapolate(lines, config)
-        return sort_rows([*lines, *corrected], config, metrics.name), []
-    except UserError as error:
-        return None, [str(error)]
-
-
-def _tasks(rows: Sequence[MetricsRow], laws: Sequence[Law]) -> tuple[str, ...]:
+def _tasks(
+    rows: Sequence[MetricsRow], points: Sequence[Point], laws: Sequence[Law]
+) -> tuple[str, ...]:
     """The trained tasks, in the order in which mixtures name them."""
-    for row in rows:
-        if row.mixture:
-            return tuple(part.partition("=")[0] for part in row.mixture.split(","))
+    for one in (*rows, *points):
+        if one.mixture:
+            return tuple(part.partition("=")[0] for part in one.mixture.split(","))
     return tuple(dict.fromkeys(law.task for law in laws))
 
 
-def _test_set(config: Config, laws: Sequence[Law], runs: Runs | None) -> str | None:
-    names = [law.test_set for law in laws]
-    names += runs.fitted.test_set.tolist() if runs else []
-    names = list(dict.fromkeys(names))
+def _test_set(config: Config, names: Sequence[str]) -> str | None:
     if config.test_set is not None and names and config.test_set not in names:
         raise UserError(
             f"report.test_set: {config.test_set} was not measured; expected one of "
@@ -239,9 +280,9 @@ def _test_set(config: Config, laws: Sequence[Law], runs: Runs | None) -> str | N
     return "in_domain" if "in_domain" in names else names[0]
 
 
-def _endings(
+def _trials(
     folder: Path, made_by: Manifest | None, rows: Sequence[MetricsRow]
-) -> list[Ending]:
+) -> list[TrialEnd]:
     """From the trials' own records, or from the table where there are none."""
     names = (made_by.config or {}).get("trials") if made_by else None
     if not names:
@@ -252,20 +293,22 @@ def _endings(
         for row in rows
         if row.loss_kind in ("final", "extrapolated") and row.loss is not None
     }
-    return [_ending(folder / name / "record.json", name, finished) for name in names]
+    return [_trial(folder / name / "record.json", name, finished) for name in names]
 
 
-def _ending(path: Path, name: str, finished: set[str]) -> Ending:
+def _trial(path: Path, name: str, finished: set[str]) -> TrialEnd:
     record = _json(path if path.is_file() else None)
     if record:
-        return Ending(
+        return TrialEnd(
             trial=name,
             failed=record.get("status") == "failed",
             reason=record.get("reason") or "",
             epochs=record.get("epochs") or {},
         )
     failed = name not in finished
-    return Ending(name, failed, "no final loss in the metrics table" if failed else "")
+    return TrialEnd(
+        name, failed, "no final loss in the metrics table" if failed else ""
+    )
 
 
 def _json(path: Path | None) -> dict[str, Any]:

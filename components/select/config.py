@@ -8,8 +8,16 @@ from typing import Literal
 
 from components.engines import beam_runner
 from components.ingest.sources.corpus import TextTask
-from components.select.layout import CORRUPTED, IN_DOMAIN, NOISY, TRUSTED
 from models.errors import FieldError
+
+# The models of a contrastive score, by what they have learned from: the text to select
+# from, and then trusted text, the same corrupted, or text of a domain.
+NOISY = "noisy"
+TRUSTED = "trusted"
+CORRUPTED = "corrupted"
+IN_DOMAIN = "in_domain"
+BOTH = "both"
+MODELS = "models.npz"  # a stack of them
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,7 +38,7 @@ class Contrastive:
       against: Which model the noise score compares that of trusted text with: the
         ``noisy`` one, as Wang et al. do; one that is fine-tuned as long on the trusted
         text ``corrupted``; or the mean of ``both``.
-      features: Whether the cheap score is added, each in units of its spread.
+      features: Whether the feature score is added, each in units of its spread.
       size: Name of the model's size (``polyscale plan`` lists them).
       steps: Training steps on the text to select from.
       tuning_steps: Training steps on the trusted text, and on that of the domain, at
@@ -96,12 +104,12 @@ class Config:
     Attributes:
       keep: Share of each task's training pairs that is kept, those with the best
         scores; one number, or task -> number.
-      sample: Pairs of each task, at most, that the cheap score is trained on.
+      sample: Pairs of each task, at most, that the feature score is trained on.
       iterations: Of expectation maximisation of its lexical part.
-      contrastive: Scores by translation models instead; the cheap score where null.
+      contrastive: Scores by translation models instead; the feature score where null.
       online: Whether what is kept is written best first, for ``train.anneal``: then
         ``keep`` only says what is never trained on.
-      seed: Of the sample, of the corruption that the cheap score learns to tell, and
+      seed: Of the sample, of the corruption that the feature score learns to tell, and
         of the models.
       beam_options: Options for Beam; the runner is FnApiRunner unless named.
     """

@@ -1,14 +1,34 @@
-"""Pairs that are surely no translations, made from pairs that mostly are."""
+"""Pairs that are surely no translations, made from pairs that mostly are.
+
+The feature score learns to tell them from the corpus, and a model of the contrastive
+score is fine-tuned on trusted text that is corrupted.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+
+from components.artifacts import manifest
+from components.artifacts.text_shards import (
+    TRAIN,
+    shard_bytes,
+    shard_name,
+    split_shards,
+    splits,
+)
+from components.select.sampling import sample
+from models.errors import UserError
 
 MARKS = "`_*<>[]{}=+#@~^|\\/&%$"  # of markup and code: translations keep them
 Texts = tuple[list[str], list[str]]
 _NEIGHBOURS = 20
+_LEAST_TRUSTED = 20  # pairs of a task: fewer are no sample of anything
+_MOST_TRUSTED = 1 << 20
 
 
 def corrupted(
@@ -86,3 +106,64 @@ def _copied(
     reversed_ = rng.random(len(sources)) < 0.25
     rows = list(zip(sources, targets, reversed_.tolist(), strict=True))
     return [t if r else s for s, t, r in rows], [t if r else s for s, t, r in rows]
+
+
+def write_corrupted(
+    trusted: Path, tasks: Sequence[str], seed: int, output: Path
+) -> None:
+    """Writes an artifact that ``tokenize`` reads as it reads one of ``ingest``.
+
+    Args:
+      trusted: The artifact of ``ingest`` with the text to corrupt.
+      tasks: Directions such as ``en-de``.
+      seed: Of the corruption.
+      output: Folder of the artifact.
+
+    Raises:
+      UserError: A task has hardly any text.
+    """
+
+    def make(directory: Path) -> Mapping[str, Any]:
+        return {
+            task: {TRAIN: _write_task(trusted / task, seed, directory / task)}
+            for task in tasks
+        }
+
+    manifest.complete(
+        "select-corrupted",
+        output,
+        config={"tasks": list(tasks), "seed": seed},
+        inputs={"trusted": trusted},
+        make=make,
+    )
+
+
+def copy_test_sets(source: Path, target: Path) -> None:
+    """Makes the folder of a task, with the test sets of another artifact."""
+    target.mkdir()
+    for split in splits(source):
+        if split != TRAIN:
+            for path in split_shards(source, split):
+                shutil.copyfile(path, target / path.name)
+
+
+def _write_task(trusted: Path, seed: int, folder: Path) -> int:
+    """Writes one shard of corrupted pairs in random order, and the test sets as they
+    are; returns how many corrupted pairs there are."""
+    copy_test_sets(trusted, folder)
+    sources, targets = sample(split_shards(trusted, TRAIN), _MOST_TRUSTED, seed)
+    if len(sources) < _LEAST_TRUSTED:
+        raise UserError(
+            f"select.contrastive.trusted.{trusted.name}: {len(sources)} pairs are left "
+            f"of it; expected at least {_LEAST_TRUSTED}; give more, or see "
+            f"{trusted.parent / 'dead_letters'}"
+        )
+    rng = np.random.default_rng(seed)
+    texts = corrupted(sources, targets, rng)
+    pairs = [pair for sides in texts for pair in zip(*sides, strict=True)]
+    records = (
+        {"source": pairs[i][0], "target": pairs[i][1]}
+        for i in rng.permutation(len(pairs)).tolist()
+    )
+    (folder / shard_name(TRAIN, 0, 1)).write_bytes(shard_bytes(records))
+    return len(pairs)

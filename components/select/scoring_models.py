@@ -13,7 +13,7 @@ import logging
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from components import ingest, tokenize, train
 from components.artifacts import manifest
@@ -23,11 +23,22 @@ from components.artifacts.trial import Trial
 from components.engines.tensorflow_start import start_tensorflow
 from components.ingest.config import TextTestSet
 from components.ingest.sources.corpus import Columns
-from components.select import worse_text
-from components.select.config import Config, Contrastive
-from components.select.layout import CORRUPTED, IN_DOMAIN, MODELS, TRUSTED
+from components.select.config import (
+    CORRUPTED,
+    IN_DOMAIN,
+    MODELS,
+    TRUSTED,
+    Config,
+    Contrastive,
+)
+from components.select.corruption import write_corrupted
+from components.select.feature_score import FeatureScores
+from components.select.sampling import sample
 from components.train.layout import WEIGHTS, load_record
 from models.errors import UserError
+
+if TYPE_CHECKING:
+    from components.select.contrastive_score import CombinedScore, ContrastiveScore
 
 log = logging.getLogger(__name__)
 
@@ -36,12 +47,13 @@ _COHORT = "select"
 # not one alone, which may be longer than a row of ``tokenize``.
 _HELD_OUT = 3
 _COLUMNS = Columns("source", "target")
+_MEASURED = 2000  # pairs by which the spread of a score is known well enough
 _CALL = 10  # steps of a call of the trainer's program
 
 
 @dataclasses.dataclass(frozen=True)
-class Maker:
-    """Makes the models.
+class ScoringModels:
+    """Makes the models of the contrastive score, and the scorers with them.
 
     Attributes:
       config: The step's configuration, with a contrastive part.
@@ -111,16 +123,38 @@ class Maker:
                 found[f"of_{split}"] = TextTestSet(files=files, columns=_COLUMNS)
         return found
 
-    def make(self, ingested: Path) -> Path:
-        """Trains what is missing.
+    @property
+    def models(self) -> Path:
+        """The folder with `MODELS`, one checkpoint of a stack of models: of the noisy
+        text first, then one for each name of `Contrastive.tuned`."""
+        return self.folder / "models"
 
-        Args:
-          ingested: The text to select from.
+    def scorer(
+        self, task: str, shards: Sequence[Path]
+    ) -> ContrastiveScore | CombinedScore:
+        """See `components.select.graph.Scorers`; `make` comes first."""
+        # Loads SentencePiece.
+        from components.select.contrastive_score import ContrastiveScore, combine
+        from components.tokenize.vocabulary import target_tags
 
-        Returns:
-          The folder with `MODELS`, one checkpoint of a stack of models: of the noisy
-          text first, then one for each name of `Contrastive.tuned`.
-        """
+        contrast = ContrastiveScore(
+            task,
+            target_tags(self.tasks)[task],
+            self.models,
+            manifest.load(self.models).key,
+            self.options.tuned,
+            self.options.against,
+            (self.tokens / VOCABULARY).read_bytes(),
+            self.tokenize,
+        )
+        if not self.options.features:
+            return contrast
+        features = FeatureScores(self.config).scorer(task, shards)
+        pairs = sample(shards, _MEASURED, self.config.seed)
+        return combine((contrast, features), *pairs)
+
+    def make(self, ingested: Path) -> None:
+        """Trains what is missing, for the text to select from."""
         tokens = self.tokens
         self._tokenize(self.tokenize, ingested, tokens, self.base)
         noisy = self._train(tokens)
@@ -129,18 +163,16 @@ class Maker:
         for name in self.options.tuned:
             if name == CORRUPTED:
                 source, output = self.folder / TRUSTED, self.folder / CORRUPTED
-                worse_text.write(source, self.tasks, self.config.seed, output)
+                write_corrupted(source, self.tasks, self.config.seed, output)
             better[name] = self.folder / f"tokenize-{name}"
             self._tokenize(own, self.folder / name, better[name], tokens)
-        output = self.folder / "models"
         manifest.complete(
             "select-models",
-            output,
+            self.models,
             config={"contrastive": self._described(), "seed": self.config.seed},
             inputs={"noisy": noisy, **better},
             make=lambda directory: self._tune(noisy, better, directory),
         )
-        return output
 
     def _tokenize(
         self, config: tokenize.Config, text: Path, output: Path, base: Path
@@ -149,9 +181,9 @@ class Maker:
 
     def _train(self, tokens: Path) -> Path:
         """The folder of the trial that is the model of the noisy text."""
-        index = TokenIndex.load(tokens)
-        shares = _shares(index, self.tasks)
-        trial = Trial(_COHORT, self.options.size, shares, self.config.seed)
+        trial = Trial(
+            _COHORT, self.options.size, self._shares(tokens), self.config.seed
+        )
         config = self._training(self.options.steps, self.options.learning_rate)
         config = dataclasses.replace(config, warmup_steps=self.options.warmup_steps)
         output = self.folder / "train"
@@ -163,6 +195,14 @@ class Maker:
                 "select.contrastive.learning_rate"
             )
         return output / trial.id
+
+    def _shares(self, tokens: Path) -> tuple[tuple[str, float], ...]:
+        """Every task with its share of the training pairs; the shares sum to 1."""
+        index = TokenIndex.load(tokens)
+        pairs = [index.tasks[task].splits[TRAIN].examples for task in self.tasks]
+        shares = [round(count / sum(pairs), 6) for count in pairs]
+        shares[-1] = round(1 - sum(shares[:-1]), 6)
+        return tuple(zip(self.tasks, shares, strict=True))
 
     def _training(self, steps: int, rate: float) -> train.Config:
         whole = -(-steps // _CALL) * _CALL
@@ -183,19 +223,12 @@ class Maker:
         self, noisy: Path, better: Mapping[str, Path], directory: Path
     ) -> Mapping[str, Any]:
         start_tensorflow()
-        from components.select import tuning
-
         config = self._training(self._tuning_steps(better), self.options.tuning_rate)
-        start = noisy / WEIGHTS
-        texts = [
-            tuning.BetterText(tokens, _shares(TokenIndex.load(tokens), self.tasks))
-            for tokens in better.values()
-        ]
+        texts = [(tokens, self._shares(tokens)) for tokens in better.values()]
         log.info("select: fine-tuning on text that is %s", " and ".join(better))
-        tuned = tuning.tune(config, start, texts)
-        stack = [tuning.read(start), *tuned]
-        tuning.write(directory / MODELS, stack, start)
-        return {"models": len(stack), "steps": config.steps}
+        start, output = noisy / WEIGHTS, directory / MODELS
+        train.fine_tune(config, start=start, texts=texts, output=output)
+        return {"models": 1 + len(texts), "steps": config.steps}
 
     def _tuning_steps(self, better: Mapping[str, Path]) -> int:
         rows = []
@@ -233,11 +266,3 @@ def _tell_leaks(name: str, folder: Path, counts: Mapping[str, Any]) -> None:
                 task,
                 folder / "dead_letters",
             )
-
-
-def _shares(index: TokenIndex, tasks: Sequence[str]) -> tuple[tuple[str, float], ...]:
-    """Every task with its share of the training pairs; the shares sum to 1."""
-    found = [index.tasks[task].splits[TRAIN].examples for task in tasks]
-    shares = [round(count / sum(found), 6) for count in found]
-    shares[-1] = round(1 - sum(shares[:-1]), 6)
-    return tuple(zip(tasks, shares, strict=True))

@@ -10,7 +10,12 @@ from typing import Any
 from components.artifacts import manifest
 from components.artifacts.manifest import Manifest
 from components.artifacts.text_shards import SUFFIX as TEXT_SUFFIX
-from components.artifacts.text_shards import TRAIN, split_shards, splits
+from components.artifacts.text_shards import (
+    TRAIN,
+    split_shards,
+    splits,
+    training_pairs,
+)
 from components.artifacts.token_index import VOCABULARY, TokenIndex
 from components.engines import beam_runner
 from components.tokenize import vocabulary, vocabulary_text
@@ -36,8 +41,7 @@ def run(
         from components.tokenize import graph  # Beam starts only for work
 
         jobs = [job for task in tasks for job in _jobs(ingest / task, task, tags[task])]
-        counts = manifest.load(ingest).counts
-        pairs = {task: counts.get(task, {}).get(TRAIN, 0) for task in tasks}
+        pairs = training_pairs(manifest.load(ingest), tasks)
         if config.model is not None:
             model = inputs["model"].read_bytes()
         else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -12,12 +13,14 @@ import pytest
 from components import fit, recommend
 from components.recommend.config import Config
 from components.recommend.decision import (
+    ask,
     parse_requirements,
     recommendation_text,
     trade_off_laws,
 )
 from models.errors import FieldError, UserError
 from models.laws import recommend as recommend_weights
+from tests.components.report.simulated_run import recommended_on_chrf
 
 
 @pytest.fixture(name="laws", scope="module")
@@ -127,3 +130,28 @@ def test_requirements_that_are_none_are_refused(
 ) -> None:
     with pytest.raises(UserError, match=message):
         parse_requirements((text,), trade_off_laws(laws))
+
+
+@pytest.fixture(name="chrf_run", scope="module")
+def _chrf_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs") / "chrf"
+    recommended_on_chrf(folder)
+    return folder
+
+
+def test_the_recommendation_counts_upwards_for_a_rising_metric(chrf_run: Path) -> None:
+    found = json.loads((chrf_run / "recommend" / "recommendation.json").read_text())
+    losses, uniform = found["losses"], found["alternatives"][0]
+    assert found["feasible"] and losses["en-zh"] >= 48 - 1e-4
+    assert found["believed"] == pytest.approx(losses["en-de"])  # all of the preference
+    assert found["value"] == pytest.approx(found["believed"] - found["optimism"])
+    assert uniform["gain"] == pytest.approx(found["believed"] - uniform["objective"])
+    assert uniform["gain"] > 0
+
+
+def test_what_cannot_be_reached_is_said_with_the_nearest(chrf_run: Path) -> None:
+    config = Config(n=1e9, require=("en-zh>=70",))
+    found = ask(config, trade_off_laws(chrf_run / "fit"), 1e9)
+    assert not found.feasible and "en-zh>=70 (nearest " in found.verdict
+    nearest = float(re.search(r"nearest ([\d.]+)", found.verdict)[1])
+    assert nearest == pytest.approx(found.losses["en-zh"], abs=1e-3) and nearest < 70

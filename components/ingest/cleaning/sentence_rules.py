@@ -47,13 +47,12 @@ class TooLong:
 class LengthRatio:
     """Rejects a pair whose sides differ too much in length.
 
-    Lengths are counted in UTF-8 bytes, which makes a Chinese sentence about as
-    long as its English translation (three bytes a character, a third as many
-    characters), so that one threshold serves every pair of languages.
+    Lengths are counted in letters of an alphabet (`Side.sizes`): a Chinese character
+    counts three, so that one threshold serves every pair of scripts.
 
     Attributes:
       maximum: Largest (longer + added) / (shorter + added).
-      added: Bytes added to both sides, so that short sentences may differ more.
+      added: Letters added to both sides, so that short sentences may differ more.
     """
 
     maximum: float = 3.0

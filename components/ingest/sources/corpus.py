@@ -13,7 +13,7 @@ ORIGINS = ("source", "target", "mixed")
 DETECT = "detect"
 
 Format = Literal[
-    "lines", "tsv", "csv", "jsonl", "parquet", "tmx", "xliff", "po", "mo", "wmt", "sgm"
+    "lines", "tsv", "csv", "jsonl", "parquet", "tmx", "xliff", "wmt", "sgm"
 ]
 
 
@@ -118,12 +118,11 @@ class Corpus:
       dataset: Which part of a dataset.
       encoding: A name such as ``iso-8859-15``, ``gb18030`` or ``big5``; ``detect``; a
         section with one for ``source`` and one for ``target``. Null: what the file
-        says (byte-order mark, XML declaration, gettext header), or else UTF-8.
+        says (byte-order mark, XML declaration), or else UTF-8.
       misaligned: What to do when line-aligned files have different numbers of
         lines: ``stop``, or ``skip`` them: all their lines go to the dead letters.
-      keep_fuzzy: Whether to take translations that their file calls fuzzy or in
-        need of work (gettext, XLIFF); otherwise they go to the dead letters.
-      message_language: Language of the message ids of gettext catalogues.
+      keep_fuzzy: Whether to take translations that an XLIFF file calls new or in need
+        of work; otherwise they go to the dead letters.
     """
 
     source: str | None = None
@@ -137,7 +136,6 @@ class Corpus:
     encoding: str | Encodings | None = None
     misaligned: Literal["stop", "skip"] = "stop"
     keep_fuzzy: bool = False
-    message_language: str = "en"
 
     def __post_init__(self) -> None:
         given = self.given

@@ -5,12 +5,13 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
 
 from components.artifacts.text_shards import IN_DOMAIN, TRAIN
 from components.ingest.config import Config, Corpus, TextTask, TextTestSet
-from components.ingest.sources import dataset_files, languages, places
+from components.ingest.sources import languages, places
 from components.ingest.sources.corpus import ORIGINS
 from components.ingest.sources.synthetic import check_tasks
 from models.errors import UserError
@@ -20,6 +21,8 @@ HUGGING_FACE = "huggingface"
 LINES = "lines"
 SGM = "sgm"
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
+SAVED = ("dataset_info.json", "dataset_dict.json", "state.json")  # by Hugging Face
+_TFDS_INFO = "dataset_info.json"
 _PAIR_BYTES = 100  # of an everyday pair of sentences
 _PACKING = 3  # times that compressed text is larger
 _FORMAT_OF = {
@@ -33,13 +36,31 @@ _FORMAT_OF = {
     ".tmx": "tmx",
     ".xlf": "xliff",
     ".xliff": "xliff",
-    ".po": "po",
-    ".mo": "mo",
-    ".gmo": "mo",
     ".xml": "wmt",
     ".sgm": SGM,
     ".sgml": SGM,
 }
+
+
+class Pair(NamedTuple):
+    """A pair and what its file says of it.
+
+    Attributes:
+      line: Line it begins on, or number of the record, from 1; rising.
+      source: Source side, empty where there is none.
+      target: Target side, likewise.
+      fault: The rule that rejects it before any other, or empty.
+      origin: Code of the language it was first written in, or ``source``,
+        ``target`` or ``mixed``; empty where unknown.
+      details: ``references`` (all of them, the target first), ``document``, ...
+    """
+
+    line: int
+    source: str
+    target: str
+    fault: str = ""
+    origin: str = ""
+    details: Mapping[str, Any] | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,6 +90,11 @@ class TextInput:
     corpus: Corpus = Corpus()
     origin: str = ""
     part: tuple[int, int] | None = None
+
+    @property
+    def origin_file(self) -> bool:
+        """Whether `origin` is a file that names the origin of every line."""
+        return bool(self.origin) and self.origin not in ORIGINS
 
 
 @dataclasses.dataclass(frozen=True)
@@ -139,7 +165,7 @@ def files_of(inputs: list[TextInput] | list[SyntheticInput]) -> dict[str, str]:
             names = ("source", "target", *map(str, range(2, len(entry.paths))))
             for name, path in zip(names, entry.paths, strict=True):
                 files[f"{label}/{name}"] = path
-        if entry.origin and entry.origin not in ORIGINS:
+        if entry.origin_file:
             files[f"{label}/origin"] = entry.origin
     return files
 
@@ -160,11 +186,24 @@ def about_pairs(
     return sum(sizes) // _PAIR_BYTES
 
 
+def is_prepared(path: Path) -> bool:
+    """Whether a folder is one version of a dataset of TensorFlow Datasets."""
+    return (path / _TFDS_INFO).is_file()
+
+
 def _described_by(entry: TextInput) -> list[str]:
-    name, folder = entry.paths[0], entry.corpus.dataset.folder
-    if entry.format == HUGGING_FACE:
-        return dataset_files.of_hugging_face(name)
-    return dataset_files.of_tfds(name, folder)
+    """The files that say which data a dataset is (sizes, checksums, a fingerprint):
+    its name may stand for other data tomorrow."""
+    folder, names = Path(entry.paths[0]), SAVED
+    if entry.format == TFDS:
+        names = (_TFDS_INFO,)
+        if not is_prepared(folder):
+            usual = Path.home() / "tensorflow_datasets"
+            kept = os.environ.get("TFDS_DATA_DIR") or usual
+            root = Path(entry.corpus.dataset.folder or kept)
+            folder = root / entry.paths[0].partition(":")[0]
+    found = (path for name in names for path in folder.rglob(name))
+    return sorted(map(str, found))
 
 
 def _task_inputs(task: str, text: TextTask, base: Path) -> list[TextInput]:
@@ -222,7 +261,7 @@ def _corpus_inputs(
             label = f"{library}:{name}/{corpus.dataset.split}"
             # Folders are relative to the experiment file, as files are.
             here = base / name
-            known = dataset_files.is_prepared if library == TFDS else Path.is_dir
+            known = is_prepared if library == TFDS else Path.is_dir
             path = str(here) if known(here) else name
             dataset = corpus.dataset
             if dataset.folder is not None and not places.is_remote(dataset.folder):
@@ -279,7 +318,7 @@ def _format_of_sides(where: str, paths: Sequence[str]) -> str:
     """``lines`` or ``sgm``: what has a file for each side."""
     found = [_FORMAT_OF.get(_ending(path)) for path in paths]
     for path, name in zip(paths, found, strict=True):
-        if name in ("parquet", "tmx", "xliff", "po", "mo", "wmt"):
+        if name in ("parquet", "tmx", "xliff", "wmt"):
             raise UserError(
                 f"{where}: {path} holds both sides in one file; expected files instead "
                 "of source and target, or format: lines if it is plain text"
@@ -293,7 +332,7 @@ def _format_of(where: str, path: str) -> str:
         raise UserError(
             f"{where}: missing, and {path} does not end in one of "
             f"{' '.join(_FORMAT_OF)}; expected tsv, csv, jsonl, parquet, tmx, xliff, "
-            "po, mo, wmt or sgm, or source and target for text with a file a side"
+            "wmt or sgm, or source and target for text with a file a side"
         )
     return _FORMAT_OF[ending]
 

@@ -45,6 +45,13 @@ def choose(codes: Iterable[str], wanted: str) -> str | None:
     return fitting[0] if fitting else None
 
 
+def is_code(text: str) -> bool:
+    """Whether a text looks like the code of a language: ``de``, ``gsw``, ``zh-TW``."""
+    language, *subtags = normal(text).split("-")
+    known = language in _TWO_LETTERS or (len(language) == 3 and language.isalpha())
+    return known and all(tag.isalnum() for tag in subtags)
+
+
 def sides(task: str) -> tuple[str, str]:
     """The two languages of a task such as ``en-de``."""
     source, _, target = task.partition("-")

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import re
 from collections.abc import Iterator, Sequence
 
-from components.artifacts.text_shards import TRAIN
+from components.artifacts.text_shards import IN_DOMAIN, TRAIN
 from components.ingest.batch import BATCH, Batch
 from components.ingest.layout import NOT_TEXT
+from components.ingest.sources.corpus import ORIGINS
 from components.ingest.sources.formats import READERS, SIZES
-from components.ingest.sources.formats.pair import Pair
-from components.ingest.sources.inputs import LINES, SyntheticInput, TextInput
-from components.ingest.sources.lines import origin_of, read_synthetic, read_text
-from components.ingest.sources.synthetic import SyntheticConfig
+from components.ingest.sources.inputs import Pair, SyntheticInput, TextInput
+from components.ingest.sources.languages import matches, sides
+from components.ingest.sources.synthetic import SyntheticConfig, generate
 from models.errors import UserError
+
+_SURELY = 100  # pairs of which some have sides that differ, if they are translations
+_HALF = re.compile("[\ud800-\udfff]")  # half characters, as JSON may hold them
 
 
 def read(
@@ -31,26 +35,62 @@ def read(
       UserError: It cannot be read to its end, or is not what it should be.
     """
     if isinstance(entry, SyntheticInput):
-        yield from read_synthetic(synthetic, entry, file)
-    elif entry.format == LINES:
-        yield from read_text(entry, file)
-    else:
-        yield from _in_batches(entry, file)
-
-
-def _in_batches(entry: TextInput, file: int) -> Iterator[Batch]:
+        yield from _generated(entry, file, synthetic)
+        return
     pairs = READERS[entry.format](entry)
     if entry.split == TRAIN:
         pairs = itertools.chain.from_iterable(map(_one_a_reference, pairs))
-    empty, last = True, 0
+    last, identical = 0, True
     while part := list(itertools.islice(pairs, BATCH)):
-        empty = False
         # Several pairs of one line stand one after another: their places differ.
         lines = _rising([pair.line for pair in part], last)
         last = lines[-1]
+        identical = identical and all(pair.source == pair.target for pair in part)
         yield _batch(entry, file, part, lines)
-    if empty and entry.part is None:
-        raise UserError(f"{entry.name}: no sentences in it; expected pairs")
+    if not last and entry.part is None:
+        raise _empty(entry)
+    if identical and last >= _SURELY:
+        raise UserError(
+            f"{' and '.join(entry.paths)} hold the same text; expected the two sides "
+            "of a translation"
+        )
+
+
+def parts(entry: TextInput | SyntheticInput) -> Iterator[TextInput | SyntheticInput]:
+    """An input as the parts that can be read independently of each other.
+
+    Raises:
+      UserError: A dataset is not there.
+    """
+    sizes = SIZES.get(entry.format) if isinstance(entry, TextInput) else None
+    if sizes is None:
+        yield entry
+        return
+    start = 0
+    for size in sizes(entry):
+        yield dataclasses.replace(entry, part=(start, start + size))
+        start += size
+    if not start:
+        raise _empty(entry)
+
+
+def _empty(entry: TextInput) -> UserError:
+    return UserError(f"{entry.name}: the file is empty; expected pairs of sentences")
+
+
+def _generated(
+    entry: SyntheticInput, file: int, config: SyntheticConfig
+) -> Iterator[Batch]:
+    """One shard of the synthetic source in batches."""
+    pairs = list(generate(config, entry.task, entry.split, entry.index))
+    for start in range(0, len(pairs), BATCH):
+        sources, targets, nats = map(
+            list, zip(*pairs[start : start + BATCH], strict=True)
+        )
+        batch = Batch(entry.task, entry.split, file, start + 1, sources, targets)
+        if entry.split == IN_DOMAIN:
+            batch.nats = nats
+        yield batch
 
 
 def _one_a_reference(pair: Pair) -> Iterator[Pair]:
@@ -84,7 +124,8 @@ def _batch(
             batch.origins = [pair.origin and _origin(entry, pair) for pair in pairs]
     else:
         batch.origins = [_origin(entry, pair) for pair in pairs]
-        batch.details = [_details(pair) for pair in pairs]
+        details = [_details(pair) for pair in pairs]
+        batch.details = details if any(details) else None
     return batch
 
 
@@ -95,13 +136,8 @@ def _clean_text(texts: list[str], faults: dict[int, str]) -> list[str]:
     and half characters, which are not text.
     """
     joined = "\n".join(texts)
-    whole = True
-    if not joined.isascii():
-        try:
-            joined.encode()
-        except UnicodeEncodeError:
-            whole = False
-    if whole and "\0" not in joined and joined.count("\n") == len(texts) - 1:
+    whole = "\0" not in joined and joined.count("\n") == len(texts) - 1
+    if whole and (joined.isascii() or not _HALF.search(joined)):
         return texts
     found = []
     for i, text in enumerate(texts):
@@ -114,9 +150,11 @@ def _clean_text(texts: list[str], faults: dict[int, str]) -> list[str]:
 
 def _origin(entry: TextInput, pair: Pair) -> str:
     """In the words of the shards; a third language is neither side's."""
-    if entry.origin:
-        return entry.origin
-    return origin_of(entry.task, pair.origin) or "mixed"
+    found = entry.origin if entry.origin in ORIGINS else pair.origin.strip()
+    if found in ORIGINS:
+        return found
+    languages = zip(ORIGINS, sides(entry.task), strict=False)
+    return next((side for side, code in languages if matches(found, code)), "mixed")
 
 
 def _details(pair: Pair) -> dict | None:
@@ -126,21 +164,3 @@ def _details(pair: Pair) -> dict | None:
         if len(details["references"]) < 2:
             del details["references"]
     return details or None
-
-
-def parts(entry: TextInput | SyntheticInput) -> Iterator[TextInput | SyntheticInput]:
-    """An input as the parts that can be read independently of each other.
-
-    Raises:
-      UserError: A dataset is not there.
-    """
-    sizes = SIZES.get(entry.format) if isinstance(entry, TextInput) else None
-    if sizes is None:
-        yield entry
-        return
-    start = 0
-    for size in sizes(entry):
-        yield dataclasses.replace(entry, part=(start, start + size))
-        start += size
-    if not start:
-        raise UserError(f"{entry.name}: no sentences in it; expected pairs")

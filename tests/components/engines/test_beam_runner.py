@@ -20,8 +20,7 @@ from components.ingest.duplicates.config import Duplicates
 from components.ingest.graph import build as ingest_graph
 from components.ingest.sources.inputs import about_pairs, list_inputs
 from components.select import graph as select_graph
-from components.select import sorting as select_sorting
-from components.select import step as select_step
+from components.select.feature_score import FeatureScores
 from components.tokenize import graph as tokenize_graph
 from components.tokenize.shards import Job
 from models.errors import UserError
@@ -61,11 +60,10 @@ def test_the_job_of_a_cluster_is_made_without_one(runner, verb, tmp_path):
         stages = {"Clean", "Partition", "Losers", "Write dead letters"}
     elif verb == "select":
         config = select.Config(online=True)
-        jobs = [select_sorting.Job("en-de", 0, 1, Path("train-a.jsonl.gz"))]
-        trainer = select_step.Features(config)
-        places = "gs://some-bucket/select", "r.json"
-        select_graph.build(pipeline, config, trainer, jobs, *places)
-        stages = {"Train", "Score", "Choose", "Scatter", "Gather", "Report"}
+        jobs = [select_graph.Job("en-de", 0, 1, Path("train-a.jsonl.gz"))]
+        scorers = FeatureScores(config)
+        select_graph.build(pipeline, config, scorers, jobs, "gs://some-bucket/select")
+        stages = {"Train", "Score", "Rank", "Scatter", "Write sorted", "Write counts"}
     else:
         jobs = [Job("en-de", "train", "<2de>", Path("a.jsonl.gz"), "a")]
         tokenize_graph.build(

@@ -9,6 +9,7 @@ import pytest
 from components import ingest
 from components.artifacts.text_shards import read_shard, split_shards
 from components.ingest.config import Config, Rules, TextTask
+from components.ingest.sources import text_files
 from models.errors import UserError
 
 ODD = [
@@ -72,7 +73,7 @@ def test_a_line_of_a_megabyte_is_a_dead_letter_whole(tmp_path):
 
 
 def test_a_line_longer_than_any_text_is_explained(tmp_path, monkeypatch):
-    monkeypatch.setattr("components.ingest.sources.lines.LONGEST_LINE_BYTES", 1 << 20)
-    monkeypatch.setattr("components.ingest.sources.compression.CHUNK_BYTES", 1 << 18)
+    monkeypatch.setattr(text_files, "LONGEST_LINE_BYTES", 1 << 20)
+    monkeypatch.setattr(text_files, "CHUNK_BYTES", 1 << 18)
     with pytest.raises(UserError, match=r"a\.ar: line 2 is longer than 1048576 bytes"):
         run(tmp_path, [("a", "b"), ("x" * 2_000_000, "y")])

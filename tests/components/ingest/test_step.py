@@ -9,8 +9,9 @@ import pytest
 
 from components import ingest
 from components.artifacts.text_shards import read_shard, split_shards, splits
-from components.ingest.config import SyntheticConfig, TextTask, TextTestSet
+from components.ingest.config import Config, SyntheticConfig, TextTask, TextTestSet
 from components.ingest.duplicates.keys import comparable
+from components.ingest.step import check_counts
 from models.errors import FieldError, UserError
 from tests.components.parallel_text import (
     TASKS,
@@ -202,3 +203,13 @@ def test_options_out_of_range_are_field_errors(options, field):
 def test_a_test_set_may_not_take_the_name_of_a_split():
     with pytest.raises(FieldError, match="test_sets.train"):
         TextTask("a", "b", test_sets={"train": TextTestSet("c", "d")})
+
+
+def test_a_rule_that_takes_a_tenth_of_a_task_is_named(caplog):
+    rejected = {"misaligned": 11, "too_long": 10, "duplicate": 40}
+    row = {"read": 100, "accepted": 39, "rejected": rejected, "train": 29}
+    counts = {"en-th": {**row, "test": {"in_domain": 10}}}
+    config = Config(source="text", text={"en-th": TextTask("a", "b")}, test_sentences=9)
+    check_counts(config, counts)
+    (warning,) = [r.message for r in caplog.records if r.levelname == "WARNING"]
+    assert "en-th: the rule misaligned rejects 11 % of the pairs" in warning

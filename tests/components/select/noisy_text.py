@@ -46,6 +46,12 @@ def pairs(task: str, count: int, seed: int = 0) -> list[tuple[str, str, str]]:
     return found
 
 
+def clean_texts(count: int = 300) -> tuple[list[str], list[str]]:
+    """Sources and targets of pairs that are translations."""
+    rows = [row for row in pairs("en-de", 2 * count, seed=3) if row[2] == "clean"]
+    return [row[0] for row in rows[:count]], [row[1] for row in rows[:count]]
+
+
 def write_ingest(folder: Path, count: int = 1500, shards: int = 3) -> Path:
     """An artifact as ``ingest`` leaves it, with one test set a task."""
     for task in TASKS:

@@ -9,9 +9,8 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from components.select import lexical, words
-from components.select.lexical import Lexicon
-from components.select.words import Words, words_of
+from components.select import lexical
+from components.select.lexical import Lexicon, Words, words_of
 
 PAIRS = [
     ("the house", "das haus"),
@@ -119,7 +118,7 @@ def test_words_are_stems_numbers_and_single_ideographs():
     assert words_of("Python将安装3个") == ["python", "将", "安", "装", "3", "个"]
     assert words_of("ภาษา") == list("ภาษา")
     assert words_of("…!?") == []
-    assert len(words_of("word " * 500)) == words._LONGEST
+    assert len(words_of("word " * 500)) == lexical._LONGEST_SENTENCE
 
 
 def test_the_most_frequent_words_are_known_and_rare_ones_are_not():

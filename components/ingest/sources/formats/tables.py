@@ -1,38 +1,24 @@
-"""TSV and CSV: columns by name or number, quoted or not."""
+"""Files of records: TSV and CSV, JSON Lines, Parquet."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any, BinaryIO
 
+from components.ingest.batch import BATCH
 from components.ingest.layout import MALFORMED, NOT_TEXT
-from components.ingest.sources.corpus import Columns
-from components.ingest.sources.formats.fields import (
-    Wanted,
-    default_name,
-    did_you_mean,
-    listed,
-)
-from components.ingest.sources.formats.pair import Pair
-from components.ingest.sources.inputs import TextInput
-from components.ingest.sources.languages import sides
-from components.ingest.sources.lines import text_batches
+from components.ingest.sources.formats import records
+from components.ingest.sources.inputs import Pair, TextInput
+from components.ingest.sources.text_files import numbered_lines, open_file
 from models.errors import UserError
 
 _LONGEST_FIELD = 1 << 26
 
 
-class Row(NamedTuple):
-    """The cells of one record, the line it begins on and whether it is text."""
-
-    line: int
-    cells: list[str]
-    fault: str
-
-
-def read(entry: TextInput) -> Iterator[Pair]:
-    """The pairs of a table.
+def read_delimited(entry: TextInput) -> Iterator[Pair]:
+    """The pairs of a TSV or CSV file.
 
     A row with too few cells is ``malformed``, shown whole on the source side.
 
@@ -41,138 +27,147 @@ def read(entry: TextInput) -> Iterator[Pair]:
     """
     columns, path = entry.corpus.columns, entry.paths[0]
     delimiter = columns.delimiter or ("," if entry.format == "csv" else "\t")
-    quoting = columns.quoting
-    if quoting is None:
-        quoting = entry.format == "csv"
-    rows = _quoted(entry, delimiter) if quoting else _plain(entry, delimiter)
-    wanted = None
-    for row in rows:
-        if wanted is None:
-            names = row.cells if _has_header(columns) else None
-            wanted = _positions(entry, names, delimiter)
-            if names is not None:
+    quoting = entry.format == "csv" if columns.quoting is None else columns.quoting
+    header = columns.header
+    if header is None:
+        header = not (
+            isinstance(columns.source, int) and isinstance(columns.target, int)
+        )
+    fields, names = None, []
+    for line, cells, fault in _rows(entry, delimiter, quoting):
+        if fields is None:
+            numbers = map(str, range(1, len(cells) + 1))
+            names = [cell.strip() for cell in cells] if header else list(numbers)
+            fields = records.find(entry, names, f"{path}: line {line}")
+            if header:
                 continue
-            _check_width(path, row, wanted, delimiter)
-        yield _pair(row, wanted, delimiter)
-    if wanted is None:
+        row = dict(zip(names, cells, strict=False))
+        if fields.source in row and fields.target in row:
+            pair = records.pair_of(row, line, fields)
+            yield pair._replace(fault=fault) if fault else pair
+        else:
+            yield Pair(line, delimiter.join(cells), "", fault or MALFORMED)
+    if fields is None:
         raise UserError(f"{path}: the file is empty; expected a table")
 
 
-def _check_width(path: str, row: Row, wanted: Wanted, delimiter: str) -> None:
-    """Raises ``UserError`` where the first row has no such columns."""
-    last, width = max(wanted.source, wanted.target) + 1, len(row.cells)
-    if last > width and not row.fault:
-        raise UserError(
-            f"{path}: line {row.line} has {width} columns between {delimiter!r}, but "
-            f"column {last} is asked for; look at columns, or set columns.header: true "
-            "if this line is a title"
-        )
-
-
-def _pair(row: Row, wanted: Wanted, delimiter: str) -> Pair:
-    cells, line, fault = row.cells, row.line, row.fault
-    if len(cells) <= max(wanted.source, wanted.target):
-        return Pair(line, delimiter.join(cells), "", fault or MALFORMED)
-    source, target = cells[wanted.source], cells[wanted.target]
-    if not wanted.more:
-        return Pair(line, source, target, fault)
-    width = len(cells)
-    origin = cells[wanted.origin] if wanted.origin in range(width) else ""
-    details = {}
-    if wanted.references:
-        further = [cells[i] for i in wanted.references if i < width and cells[i]]
-        details["references"] = [target, *further]
-    if wanted.document in range(width):
-        details["document"] = cells[wanted.document]
-    return Pair(line, source, target, fault, origin, details)
-
-
-def _plain(entry: TextInput, delimiter: str) -> Iterator[Row]:
-    for line, text, fault in _lines(entry):
-        if text or fault:
-            yield Row(line, text.split(delimiter), fault)
-
-
-def _quoted(entry: TextInput, delimiter: str) -> Iterator[Row]:
-    """Rows whose cells may hold delimiters and line feeds between double quotes."""
-    seen: list[tuple[int, str]] = []  # lines that the row read now is made of
+def _rows(
+    entry: TextInput, delimiter: str, quoting: bool
+) -> Iterator[tuple[int, list[str], str]]:
+    """First line, cells and fault of every row that is not empty."""
+    path, broken = entry.paths[0], set()
 
     def lines() -> Iterator[str]:
-        for line, text, fault in _lines(entry):
-            seen.append((line, fault))
-            yield text.replace("\r", " ") + "\n"
+        encoding = entry.corpus.encoding_of("target")
+        for number, text, is_text in numbered_lines(path, encoding):
+            if not is_text:
+                broken.add(number)
+            yield text.removesuffix("\r").replace("\r", " ") + "\n"
 
     csv.field_size_limit(_LONGEST_FIELD)
-    reader = csv.reader(lines(), delimiter=delimiter, strict=True)
+    style = csv.QUOTE_MINIMAL if quoting else csv.QUOTE_NONE
+    reader = csv.reader(lines(), delimiter=delimiter, quoting=style, strict=True)
+    line = 1
     while True:
-        seen.clear()
         try:
             cells = next(reader, None)
         except csv.Error as error:
             raise UserError(
-                f"{entry.paths[0]}: line {seen[0][0]}: {error}; a quote that is opened "
-                "and never closed? If quotes are part of the text, set "
-                "columns.quoting: false"
+                f"{path}: line {line}: {error}; a quote that is opened and never "
+                "closed? If quotes are part of the text, set columns.quoting: false"
             ) from error
         if cells is None:
             return
         if cells:
-            fault = next((fault for _, fault in seen if fault), "")
-            yield Row(seen[0][0], cells, fault)
+            spoilt = not broken.isdisjoint(range(line, reader.line_num + 1))
+            yield line, cells, NOT_TEXT if spoilt else ""
+        line = reader.line_num + 1
 
 
-def _lines(entry: TextInput) -> Iterator[tuple[int, str, str]]:
-    """Number, text and fault of every line."""
-    line = 0
-    language = sides(entry.task)[1]
-    for texts, bad in text_batches(
-        entry.paths[0], entry.corpus.encoding_of("target"), language
-    ):
-        faults = dict.fromkeys(bad, NOT_TEXT)
-        for i, text in enumerate(texts):
-            line += 1
-            yield line, text.removesuffix("\r"), faults.get(i, "")
+def read_json_lines(entry: TextInput) -> Iterator[Pair]:
+    """The pairs of a file of JSON objects; a line that is none is ``malformed``.
+
+    Raises:
+      UserError: The first object has no such field, or the file is one large list.
+    """
+    path, fields = entry.paths[0], None
+    encoding = entry.corpus.encoding_of("target")
+    for line, text, is_text in numbered_lines(path, encoding):
+        if not text or text.isspace():
+            continue
+        record = _object(text) if is_text else None
+        if record is None:
+            if line == 1 and text.lstrip().startswith("["):
+                raise UserError(
+                    f"{path}: line 1: a list; expected JSON Lines, an object a line"
+                )
+            yield Pair(line, text, "", MALFORMED if is_text else NOT_TEXT)
+            continue
+        if fields is None:
+            names = list(records.dotted(record))
+            fields = records.find(entry, names, f"{path}: line {line}")
+        yield records.pair_of(record, line, fields)
 
 
-def _has_header(columns: Columns) -> bool:
-    if columns.header is not None:
-        return columns.header
-    return not (isinstance(columns.source, int) and isinstance(columns.target, int))
+def _object(text: str) -> dict[str, Any] | None:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
 
 
-def _positions(entry: TextInput, names: Sequence[str] | None, delimiter: str) -> Wanted:
-    """Where the wanted columns are, counted from 0."""
-    columns = entry.corpus.columns
-    names = None if names is None else [name.strip() for name in names]
+def read_parquet(entry: TextInput) -> Iterator[Pair]:
+    """The pairs of a Parquet file, or of the row groups that make up a part of it.
 
-    def position(field: str, column: int | str | None) -> int:
-        if isinstance(column, int):
-            return column - 1
-        if names is None:
-            raise UserError(
-                f"{entry.paths[0]}: columns.{field} is {column!r}, but without a "
-                "header columns have no names; expected a number from 1"
-            )
-        if column in names:
-            return names.index(column)
+    Raises:
+      UserError: It is no Parquet file, is damaged, or has no such column.
+    """
+    with open_file(entry.paths[0]) as raw:
+        file = _parquet_file(entry, raw)
+        names = [column.path.removesuffix(".list.element") for column in file.schema]
+        fields = records.find(entry, names, entry.name)
+        columns = sorted({name for name in (*fields[:4], *fields.references) if name})
+        start, end = entry.part or (0, file.metadata.num_rows)
+        row, groups = 0, []
+        for group, size in enumerate(_group_sizes(file)):
+            if start <= row < end:
+                groups.append(group)
+            row += size
+        batches = file.iter_batches(BATCH, row_groups=groups, columns=columns)
+        rows = (row for batch in _whole(entry, batches) for row in batch.to_pylist())
+        yield from records.pairs(entry, names, rows, start)
+
+
+def parquet_sizes(entry: TextInput) -> list[int]:
+    """Rows of each row group.
+
+    Raises:
+      UserError: It is no Parquet file.
+    """
+    with open_file(entry.paths[0]) as raw:
+        return _group_sizes(_parquet_file(entry, raw))
+
+
+def _group_sizes(file: Any) -> list[int]:
+    groups = range(file.metadata.num_row_groups)
+    return [file.metadata.row_group(group).num_rows for group in groups]
+
+
+def _parquet_file(entry: TextInput, raw: BinaryIO) -> Any:
+    from pyarrow import parquet
+
+    return next(_whole(entry, map(parquet.ParquetFile, [raw])))
+
+
+def _whole(entry: TextInput, parts: Iterable[Any]) -> Iterator[Any]:
+    """The parts, with pyarrow's errors in our words."""
+    import pyarrow as pa
+
+    try:
+        yield from parts
+    except (pa.ArrowException, OSError) as error:
+        reason = " ".join(str(error).split())
         raise UserError(
-            f"{entry.paths[0]}: line 1: no column {column}; it has {listed(names)}"
-            f"{did_you_mean(column, names)}; set columns.{field}, to a number if there "
-            "is no header"
-        )
-
-    def side(field: str, column: int | str | None) -> int:
-        if column is None:
-            column = default_name(entry.task, field, names or ())
-        return position(field, column)
-
-    def optional(field: str, column: int | str | None) -> int:
-        return -1 if column is None else position(field, column)
-
-    return Wanted(
-        side("source", columns.source),
-        side("target", columns.target),
-        optional("origin", columns.origin),
-        tuple(position("references", column) for column in columns.references),
-        optional("document", columns.document),
-    )
+            f"{entry.paths[0]}: not a whole Parquet file: {reason}"
+        ) from error
