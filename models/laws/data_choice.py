@@ -15,7 +15,8 @@ from models.laws.data_form import Join
 from models.laws.data_law import DataSpec, predict_rows
 from models.laws.observations import Observations
 
-_JUDGED: tuple[Join, ...] = ("interplay", "additive")
+_JUDGED: tuple[Join, ...] = ("interplay", "additive", "free")
+_MIXTURES = 4  # of the smallest weights; the first is never left out
 
 
 def choose_spec(
@@ -24,9 +25,10 @@ def choose_spec(
     """The parts that predict best what is left out, for all tasks of a test set.
 
     First how size and data join, then which capacity function and whether tokens of
-    other tasks count. Left out are the largest size, and each of up to three
-    mixtures; what counts is the relative error of the last point of each run. Of
-    forms that differ by less than 5 % the one with fewer coefficients is taken.
+    other tasks count. Left out are the largest size, and one after the other the
+    mixtures between the others; what counts is the relative error of the last point
+    of each run, the geometric mean over both questions and all tasks. Of forms that
+    differ by less than 5 % the one with fewer coefficients is taken.
 
     Args:
       groups: Curve and final rows, one task each.
@@ -55,36 +57,43 @@ def choose_spec(
 
 def _size(spec: DataSpec) -> int:
     """Coefficients, up to a constant."""
-    return spec.shoulder + 2 * (spec.capacity == "flexible") + (spec.transfer != "none")
+    extra = spec.shoulder + (spec.join == "free") + (spec.transfer != "none")
+    return extra + 2 * (spec.capacity == "flexible")
 
 
 def _left_out_error(
     spec: DataSpec, groups: Sequence[Observations], levels: Sequence[float | None]
 ) -> float | None:
-    """Root mean square relative error on what was left out; None if not judged."""
-    squares: list[float] = []
+    """Relative error on what was left out; None where it cannot be judged."""
+    logs: list[float] = []
     for curves, level in zip(groups, levels, strict=True):
         try:
             law = fit_data(curves, spec, unigram_loss=level)
             known = evidence(curves, spec.evidence)
-            for fold in _folds(known):
-                kept = ~np.isin(curves.trial, known.points.trial[fold])
-                again = fit_data(
-                    curves.take(kept), spec, unigram_loss=level, start=law.theta
-                )
-                predicted = predict_rows(again, known.points.take(fold))
-                squares += ((predicted / known.points.value[fold] - 1) ** 2).tolist()
+            for folds in _folds(known):
+                squares: list[float] = []
+                for fold in folds:
+                    kept = ~np.isin(curves.trial, known.points.trial[fold])
+                    again = fit_data(
+                        curves.take(kept), spec, unigram_loss=level, start=law.theta
+                    )
+                    left_out = known.points.take(fold)
+                    errors = predict_rows(again, left_out) / left_out.value - 1.0
+                    squares += (errors**2).tolist()
+                logs.append(0.5 * math.log(float(np.mean(squares)) + 1e-12))
         except UserError:
             return None
-    return math.sqrt(float(np.mean(squares))) if squares else None
+    return math.exp(float(np.mean(logs))) if logs else None
 
 
-def _folds(known: Evidence) -> list[NDArray[np.bool_]]:
-    """Final points to leave out together: the largest size, and mixtures."""
+def _folds(known: Evidence) -> list[list[NDArray[np.bool_]]]:
+    """Final points to leave out together: the largest size; mixtures in between."""
     points, final = known.points, known.final
     sizes = np.unique(points.n)
-    folds = [final & (points.n == sizes[-1])] if len(sizes) >= 4 else []
-    inner = [p for p in np.unique(points.p) if 0 < p < 1]
-    if len(inner) >= 3:
-        folds += [final & (points.p == p) for p in inner[:3]]
-    return folds
+    questions = []
+    if len(sizes) >= 4:
+        questions.append([final & (points.n == sizes[-1])])
+    inner = [p for p in np.unique(points.p) if 0 < p < 1][1:_MIXTURES]
+    if inner:
+        questions.append([final & (points.p == p) for p in inner])
+    return questions

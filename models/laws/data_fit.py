@@ -156,7 +156,7 @@ def _starts(form: DataForm, y: Array, unigram_loss: float | None) -> Array:
     shapes = form.capacity.starts() if form.capacity else np.zeros((1, 0))
     names = form.capacity.names if form.capacity else ()
     found = []
-    choices = itertools.product((0.6, 0.85, 0.96), (0.25, 0.7), (0.25, 0.7))
+    choices = itertools.product((0.7, 0.94), (0.3, 0.8), (0.3, 0.9))
     for k, (floor, alpha, alpha_data) in enumerate(choices):
         reducible = float(np.median(y)) - floor * float(y.min())
         top = unigram_loss or 1.3 * float(y.max())
