@@ -14,6 +14,7 @@ from models.errors import FieldError, UserError
 from pipeline.options import Call, option
 
 if TYPE_CHECKING:
+    from components.fit.done_runs import DoneRuns
     from pipeline.steps import Context
     from pipeline.useful_trials import Goal
 
@@ -143,6 +144,7 @@ class Plan(_OfExperiment):
       n: Size of the model to predict; the one the file asks about or holds out, or ten
         times the largest when left out.
       p: Mixture to predict; those of the sweep when left out.
+      by: The group of runs, where the table has several: arch=B.
       interval: List the trials for an interval this many times that of the whole sweep.
       json: For a program to read.
     """
@@ -151,6 +153,7 @@ class Plan(_OfExperiment):
     table: Path | None = option("TABLE", default=None)
     n: float | None = option("N", default=None)
     p: Mapping[str, float] = option("TASK=X,...", default_factory=dict)
+    by: Mapping[str, str] = option("COLUMN=X,...", default_factory=dict)
     interval: float = 1.3
     json: bool = False
 
@@ -173,13 +176,15 @@ class Plan(_OfExperiment):
                 "--set", "--gflops", "--jobs", "--table",
                 because=f"{self.experiment} is a table, not an experiment file",
             )  # fmt: skip
-            _plan_table(Path(self.experiment), goal, as_json=self.json)
+            done = read_done(Path(self.experiment), by=self.by)
+            _plan_table(Path(self.experiment), done, goal, as_json=self.json)
             return
         loaded = experiment.load(experiment.find(Path(self.experiment)), self.set)
         planned = plan.make(loaded, jobs=self.processes, gflops=self.gflops)
         done = None
         if self.table is not None:
-            done = read_done(self.table, loaded.tasks, loaded.fit.held_out.sizes)
+            without = loaded.fit.held_out.sizes
+            done = read_done(self.table, loaded.tasks, without, self.by)
         useful = plan.most_useful(planned, goal, done)
         if self.json:
             print(json.dumps(plan.record(planned, useful), indent=1))
@@ -187,12 +192,10 @@ class Plan(_OfExperiment):
             sys.stdout.write(plan.text(planned, useful))
 
 
-def _plan_table(table: Path, goal: Goal, *, as_json: bool) -> None:
+def _plan_table(table: Path, done: DoneRuns, goal: Goal, *, as_json: bool) -> None:
     """Which run to train beside those of a table."""
-    from components.fit.done_runs import read_done
     from pipeline import useful_text, useful_trials
 
-    done = read_done(table)
     useful = useful_trials.find(useful_trials.sweep_around(done), goal, done)
     if useful is None:
         raise UserError(
