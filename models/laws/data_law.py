@@ -64,6 +64,8 @@ class DataLaw(Law):
     """
 
     kind: ClassVar[str] = "data"
+    any_mixture: ClassVar[bool] = True
+    knows_tokens: ClassVar[bool] = True
 
     spec: DataSpec = dataclasses.field(kw_only=True)
     capacity: Capacity = dataclasses.field(kw_only=True)

@@ -27,7 +27,8 @@ class Query:
         fitted on; None for the only weighting of a law.
       n_enc, n_dec: Parameters of either side.
       group: The group of runs, as ``arch=B``; empty for the only one.
-      tokens: Training tokens, for laws that depend on them.
+      tokens: Training tokens of all tasks, for laws that depend on them; infinite for
+        endless data. Other laws are of the length that their runs were trained for.
     """
 
     n: ArrayLike | None = None

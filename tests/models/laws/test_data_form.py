@@ -8,8 +8,8 @@ import itertools
 import numpy as np
 import pytest
 
-from models.laws.capacity import capacity
 from models.laws.approximate import CapacityForm
+from models.laws.capacity import capacity
 from models.laws.data_form import JOINS, DataForm, DataRows
 
 VALUES = {
