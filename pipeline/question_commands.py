@@ -43,8 +43,8 @@ class Predict(_Question):
       n: Non-embedding parameters of the model, for example 1e9.
       p: The mixture, en-de=0.3,en-zh=0.7; with two tasks one is enough.
       table: Rows with task, n and p or mixture, instead of --n and --p.
-      tokens: Training tokens of all tasks, for laws of size and data, or inf; as many
-        as the fitted runs had when left out.
+      tokens: Training tokens of all tasks, for laws of size and data; as many as the
+        fitted runs had when left out.
       n_enc: Parameters of the encoder, for bivariate laws.
       n_dec: Parameters of the decoder, for bivariate laws.
       by: The group of runs, where the fit kept several apart: arch=B.
@@ -116,7 +116,7 @@ class Frontier(_Question):
 
     Attributes:
       n: Non-embedding parameters of the model, for example 1e9.
-      tokens: Training tokens of all tasks, for laws of size and data, or inf.
+      tokens: Training tokens of all tasks, for laws of size and data.
       points: Mixtures along the frontier.
       level: Nominal coverage of the intervals.
       test_set: Whose laws decide; in_domain or else the only one when left out.

@@ -68,14 +68,18 @@ def _left_out_error(
     logs: list[float] = []
     for curves, level in zip(groups, levels, strict=True):
         try:
-            law = fit_data(curves, spec, unigram_loss=level)
+            law = fit_data(curves, spec, unigram_loss=level, quick=True)
             known = evidence(curves, spec.evidence)
             for folds in _folds(known):
                 squares: list[float] = []
                 for fold in folds:
                     kept = ~np.isin(curves.trial, known.points.trial[fold])
                     again = fit_data(
-                        curves.take(kept), spec, unigram_loss=level, start=law.theta
+                        curves.take(kept),
+                        spec,
+                        unigram_loss=level,
+                        start=law.theta,
+                        quick=True,
                     )
                     left_out = known.points.take(fold)
                     errors = predict_rows(again, left_out) / left_out.value - 1.0

@@ -16,6 +16,7 @@ are repeated saturate (Muennighoff et al. 2023, equation 5):
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import Literal
 
 import numpy as np
@@ -52,7 +53,7 @@ class DataRows:
     unique: Array
     own: int
 
-    @property
+    @functools.cached_property
     def others(self) -> list[int]:
         """Columns of the other tasks."""
         return [k for k in range(self.tokens.shape[1]) if k != self.own]
@@ -86,12 +87,12 @@ class DataForm:
     def _fits_guess(self) -> bool:
         return self.shoulder is not None and np.isnan(self.shoulder)
 
-    @property
+    @functools.cached_property
     def _transfers(self) -> int:
         counts = {"none": 0, "shared": 1, "each": len(self.rows.others)}
         return counts[self.transfer] if self.rows.others else 0
 
-    @property
+    @functools.cached_property
     def names(self) -> tuple[str, ...]:
         """Names of the parameters."""
         given = [f"transfer[{k}]" for k in range(self._transfers)]
@@ -104,15 +105,20 @@ class DataForm:
             *(("repeats",) if self.repetition else ()),
         )
 
-    @property
+    @functools.cached_property
     def lower(self) -> Array:
         """Bounds below, [parameters]."""
         return self._bounds(0)
 
-    @property
+    @functools.cached_property
     def upper(self) -> Array:
         """Bounds above, [parameters]."""
         return self._bounds(1)
+
+    @functools.cached_property
+    def _place(self) -> dict[str, int]:
+        """Name -> index of a parameter."""
+        return {name: k for k, name in enumerate(self.names)}
 
     def _bounds(self, side: int) -> Array:
         known = {
@@ -132,7 +138,7 @@ class DataForm:
 
     def evaluate(self, theta: Array) -> tuple[Array, Array]:
         """Values [batch, rows] and Jacobian [batch, rows, parameters]."""
-        place = {name: k for k, name in enumerate(self.names)}
+        place = self._place
 
         def column(name: str) -> Array:
             return theta[:, [place[name]]]
