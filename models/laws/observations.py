@@ -162,8 +162,7 @@ def observations(
       seed: 0 when omitted.
       n_enc, n_dec: Unknown when omitted.
       group: None when omitted.
-      tokens: Target tokens of every task that the run had seen, a mapping a row;
-        unknown when omitted.
+      tokens: Target tokens of every task, a mapping a row; unknown when omitted.
       step: Unknown when omitted.
       metric: What ``value`` is.
 
@@ -197,13 +196,15 @@ def observations(
         "step": unknown if step is None else np.asarray(step, float),
     }
     _check_lengths(columns, rows)
-    columns["tokens"] = np.array(
-        [
-            [(one or {}).get(name, np.nan) for name in tasks]
-            for one in tokens or [None] * rows
-        ]
-    )
+    columns["tokens"] = _tokens(tokens or [None] * rows, tasks)
     return Observations(tasks=tasks, shares=shares, metric=metric, **columns)
+
+
+def _tokens(
+    tokens: Sequence[Mapping[str, float] | None], tasks: tuple[str, ...]
+) -> Array:
+    """Tokens of every task, [rows, tasks]; NaN where not known."""
+    return np.array([[(one or {}).get(t, np.nan) for t in tasks] for one in tokens])
 
 
 def _check_lengths(columns: Mapping[str, NDArray], rows: int) -> None:
