@@ -170,10 +170,8 @@ def observations(
     rows = len(task)
     if not rows:
         raise UserError("no runs: the table has no row that a law can be fitted on")
-    sizes = np.asarray(n, float)
-    own = np.asarray(p, float)
-    given = [None] * rows if mixture is None else list(mixture)
-    tasks, shares = _shares(list(task), own, given)
+    sizes, own = np.asarray(n, float), np.asarray(p, float)
+    tasks, shares = _shares(list(task), own, list(mixture or [None] * rows))
     numbers = {"n_enc": n_enc, "n_dec": n_dec, "step": step}
     names = {"test_set": (test_set, "in_domain"), "group": (group, "")}
     columns = {
