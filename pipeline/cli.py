@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import importlib.metadata
 import logging
 import os
+import re
 import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn, TextIO
@@ -18,8 +20,7 @@ from components.engines import preemption
 from components.engines.preemption import Preempted
 from components.version import VERSION
 from models.errors import UserError, suggestion
-
-_PACKAGES = ("components", "models", "pipeline")
+from pipeline import PACKAGES
 
 _DESCRIPTION = """\
 Scaling laws for multilingual translation: train small models on a grid of sizes and
@@ -63,6 +64,7 @@ COMMANDS = {
         "experiment_commands", "OneStep", "everything -> one page with the figures"
     ),
     "plan": ("experiment_commands", "Plan", "sizes, trials, FLOPs and time of a sweep"),
+    "status": ("experiment_commands", "Status", "how far a run has come"),
     "fit": ("law_commands", "Fit", "scaling laws of any table of runs"),
     "simulate": ("law_commands", "Simulate", "a table from known laws"),
     "predict": ("question_commands", "Predict", "predicted losses with intervals"),
@@ -162,6 +164,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except UserError as error:
         print(f"polyscale: {error}", file=sys.stderr)
         return 2
+    except ModuleNotFoundError as error:
+        hint = _missing_package(error)
+        if hint is None:
+            raise
+        print(f"polyscale: {hint}", file=sys.stderr)
+        return 2
     except Preempted as stop:
         print(f"polyscale: {stop}", file=sys.stderr)
         return preemption.EXIT_STATUS
@@ -175,6 +183,23 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     return 0
+
+
+def _missing_package(error: ModuleNotFoundError) -> str | None:
+    """What to install; ``None`` where no extra of ours brings the package."""
+    package = (error.name or "").partition(".")[0].replace("_", "-")
+    try:
+        requirements = importlib.metadata.requires("polyscale") or []
+    except importlib.metadata.PackageNotFoundError:
+        return None
+    for requirement in requirements:
+        found = re.fullmatch(r"([\w.-]+)[^[]*extra == .([\w-]+).", requirement)
+        if found and found[1] == package and found[2] not in ("all", "dev"):
+            return (
+                f"{package} is not installed; run `pip install 'polyscale[all]'`, or "
+                f"polyscale[{found[2]}] for this package and what goes with it"
+            )
+    return None
 
 
 class _ProgressHandler(logging.StreamHandler):
@@ -193,12 +218,12 @@ class _ProgressHandler(logging.StreamHandler):
         return sys.stderr
 
     def filter(self, record: logging.LogRecord) -> bool:
-        ours = record.name.partition(".")[0] in _PACKAGES
+        ours = record.name.partition(".")[0] in PACKAGES
         return ours or record.levelno >= logging.ERROR
 
 
 def _configure_logging() -> None:
-    for name in _PACKAGES:
+    for name in PACKAGES:
         logging.getLogger(name).setLevel(logging.INFO)
     root = logging.getLogger()
     if not any(isinstance(handler, _ProgressHandler) for handler in root.handlers):
