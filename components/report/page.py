@@ -13,7 +13,7 @@ import jinja2
 from markupsafe import Markup
 
 from components.fit import held_out
-from components.report import held_out_figure, summary, words
+from components.report import findings, held_out_figure, summary, words
 from components.report.config import Config
 from components.report.record import RunRecord
 from components.report.samples import TaskSamples
@@ -92,6 +92,7 @@ def compose(
         sentences=summary.sentences(record),
         tiles=summary.tiles(record),
         warnings=summary.warnings(record, config),
+        findings=findings.find(record, config.level),
         remarks=summary.law_warnings(singles),
         held_out={k: held_out.chosen(record.compared, k) for k in held_out.KINDS},
         most_rows=held_out_figure.MOST_ROWS,

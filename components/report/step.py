@@ -33,6 +33,7 @@ from components.report.mixture_figures import draw_effective_fraction, draw_fron
 from components.report.plotting import RC, NotDrawn
 from components.report.quality_figure import draw_quality
 from components.report.record import RunRecord, inputs, read
+from components.report.shape_figures import draw_encoder_share, draw_shapes
 from components.report.training_figures import draw_convergence, draw_learning_curves
 from models.errors import UserError
 
@@ -52,6 +53,8 @@ DRAWINGS: Mapping[str, Callable[[RunRecord, Config], Figure]] = {
     "joint_law": draw_joint_law,
     "effective_fraction": draw_effective_fraction,
     "frontier": draw_frontier,
+    "shapes": draw_shapes,
+    "encoder_share": draw_encoder_share,
     "learning_curves": draw_learning_curves,
     "convergence": draw_convergence,
     "quality": draw_quality,
