@@ -45,13 +45,15 @@ class Step:
       verb: Its name: component, CLI command, section of the file, artifact.
       needs: The verbs whose artifacts it reads, directly.
       run: Does the work unless the artifact is current, and returns its manifest.
-      optional: Whether an experiment without a section of that name leaves it out.
+      wanted: Whether an experiment has such a step.
+      advice: What makes one that has none want it.
     """
 
     verb: str
     needs: tuple[str, ...]
     run: Callable[[Context], Manifest]
-    optional: bool = False
+    wanted: Callable[[Experiment], bool] = lambda experiment: True
+    advice: str = ""
 
 
 def _ingest(context: Context) -> Manifest:
@@ -132,24 +134,36 @@ def _report(context: Context) -> Manifest:
 
 STEPS = (
     Step("ingest", (), _ingest),
-    Step("select", ("ingest",), _select, optional=True),
+    Step(
+        "select",
+        ("ingest",),
+        _select,
+        wanted=lambda experiment: experiment.select is not None,
+        advice="has no section select, so there is no such step; add `select: {}` to "
+        "the file, or --set 'select={}', for its defaults",
+    ),
     Step("tokenize", ("ingest", "select"), _tokenize),
     Step("train", ("tokenize",), _train),
     Step("evaluate", ("ingest", "tokenize", "train"), _evaluate),
     Step("fit", ("evaluate",), _fit),
-    Step("recommend", ("fit",), _recommend),
+    Step(
+        "recommend",
+        ("fit",),
+        _recommend,
+        wanted=lambda experiment: (
+            len(experiment.tasks) > 1 and "approximate" in experiment.fit.laws
+        ),
+        advice="there are no weights to recommend; that takes two tasks or more, and "
+        "`approximate` among fit.laws",
+    ),
     Step("report", ("train", "evaluate", "fit", "recommend"), _report),
 )
 VERBS = tuple(step.verb for step in STEPS)
 
 
 def of(experiment: Experiment) -> tuple[Step, ...]:
-    """The steps of one experiment: the optional ones only where it asks for them."""
-    absent = {
-        step.verb
-        for step in STEPS
-        if step.optional and getattr(experiment, step.verb) is None
-    }
+    """The steps of one experiment, without those that make no sense for it."""
+    absent = {step.verb for step in STEPS if not step.wanted(experiment)}
     return tuple(
         dataclasses.replace(
             step, needs=tuple(verb for verb in step.needs if verb not in absent)
@@ -177,10 +191,8 @@ def up_to(experiment: Experiment, verb: str) -> tuple[Step, ...]:
     own = of(experiment)
     verbs = [step.verb for step in own]
     if verb not in verbs:
-        raise UserError(
-            f"{experiment.name}: has no section {verb}, so there is no such step; add "
-            f"`{verb}: {{}}` to the file, or --set '{verb}={{}}', for its defaults"
-        )
+        advice = next(step.advice for step in STEPS if step.verb == verb)
+        raise UserError(f"{experiment.name}: {advice}")
     return own[: verbs.index(verb) + 1]
 
 

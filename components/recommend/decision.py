@@ -76,9 +76,13 @@ def trade_off_laws(source: Path, test_set: str | None = None) -> list[Law]:
     Raises:
       UserError: No such test set, or no approximate law of it.
     """
-    laws = [
-        law for law in law_file.load(source).laws if isinstance(law, ApproximateLaw)
-    ]
+    known = law_file.load(source).known
+    if len(known.tasks) == 1:
+        raise UserError(
+            f"{source}: nothing to recommend: with one task, {known.tasks[0]}, there "
+            "is no other to share a model with"
+        )
+    laws = [law for law in known.laws if isinstance(law, ApproximateLaw)]
     if not laws:
         raise UserError(
             f"{source}: no approximate law, which a new mixture needs; fit with "

@@ -41,6 +41,7 @@ from models.errors import UserError
 from models.laws import ApproximateLaw, JointLaw, Law
 from models.laws.findings import compare_coefficient, compare_fractions
 
+TEMPLATE = "comparison.html"
 _COEFFICIENTS = {"alpha": "exponent α", "irreducible_loss": "irreducible loss L∞"}
 _MOST = 12  # series that one page can show
 
@@ -284,5 +285,6 @@ def draw_coefficients(series: Sequence[Series], config: Config) -> Figure:
             )  # fmt: skip
         axes.set_yticks(range(len(series)), [one.label for one in series])
         axes.set_ylim(len(series) - 0.5, -0.7)
+        axes.margins(x=0.12)
         axes.grid(False, axis="y")
     return figure

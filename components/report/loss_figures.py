@@ -34,6 +34,9 @@ def draw_loss_by_size(record: RunRecord, config: Config) -> Figure:
 
 def draw_joint_law(record: RunRecord, config: Config) -> Figure:
     """Fig. 5: one exponent and one irreducible loss for all weightings."""
+    laws = record.first_laws(JointLaw)
+    if laws and all(len(law.weightings) == 1 for law in laws):
+        raise NotDrawn("With one weighting it is the law of that weighting.")
     return _draw_laws(record, JointLaw)
 
 
@@ -93,10 +96,10 @@ def _draw_tasks(
     draw: Callable[[Axes, RunRecord, Sequence[Point], Sequence[Law]], None],
 ) -> Figure:
     """One panel a task."""
-    laws = {task: record.laws_of(kind, task) for task in record.tasks}
+    laws = {task: record.laws_of(kind, task) for task in record.shown_tasks}
     if not record.points or not any(laws.values()):
         raise NotDrawn(f"There is no {kind.kind} law.")
-    figure, every = panels(len(record.tasks), columns=2 if len(laws) <= 4 else 3)
+    figure, every = panels(len(laws), columns=2 if len(laws) <= 4 else 3)
     for axes, (task, own) in zip(every, laws.items(), strict=True):
         axes.set_title(task)
         draw(axes, record, record.points_of(task), own)
@@ -137,5 +140,5 @@ def _draw_curves(
                     (low, last),
                     colour,
                 )
-                ends.append((last, end, f"p = {weighting.p:g}", colour))
+                ends.append((last, end, f"p = {weighting.p:.3g}", colour))
     label_ends(axes, ends)

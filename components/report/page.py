@@ -81,8 +81,8 @@ def compose(
       samples: Translations of every task.
     """
     singles = [law for law in record.laws if len(law.weightings) == 1]
-    template = _environment().get_template(TEMPLATE)
-    text = template.render(
+    return render(
+        TEMPLATE,
         run=record,
         words=record.quantity,
         config=config,
@@ -99,8 +99,12 @@ def compose(
         laws=[law for law in record.laws if not isinstance(law, IndividualLaw)],
         sharing=SHARING,
         data=data_table(record),
-        version=VERSION,
     )
+
+
+def render(template: str, **values: Any) -> str:
+    """A page from its template and what the template names."""
+    text = _environment().get_template(template).render(version=VERSION, **values)
     return text.lstrip()
 
 

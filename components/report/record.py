@@ -34,6 +34,7 @@ FILES = {
     "card": ("ingest", "card.json"),
     "tokens": ("tokenize", token_index.FILE_NAME),
 }
+_MOST_TASKS = 6  # as many as there are colours that tell apart
 _NOT_FITTED = law_file.LawFile(())
 Kind = TypeVar("Kind", bound=Law)
 METRIC_NAMES = {"bleu": "BLEU", "chrf": "chrF", "bleurt": "BLEURT", "comet": "COMET"}
@@ -153,6 +154,11 @@ class RunRecord:
     def points_of(self, task: str) -> list[Point]:
         """The points of one task."""
         return [point for point in self.points if point.task == task]
+
+    @property
+    def shown_tasks(self) -> tuple[str, ...]:
+        """The tasks that figures with a panel for each task show."""
+        return self.tasks[:_MOST_TASKS]
 
     @property
     def failed(self) -> tuple[TrialEnd, ...]:
