@@ -18,7 +18,7 @@ from components.report.config import Config
 from components.report.record import RunRecord
 from components.report.samples import TaskSamples
 from components.version import VERSION
-from models.laws import ApproximateLaw, IndividualLaw, Law
+from models.laws import ApproximateLaw, BivariateLaw, IndividualLaw, Law
 from models.laws.backtest import SHARING
 
 TEMPLATE = "template.html"
@@ -133,11 +133,17 @@ def _environment() -> jinja2.Environment:
 
 
 def _estimate(law: Law, name: str) -> str:
+    """A coefficient with its error; a dash where the law has none of that name."""
+    if name not in law.parameters:
+        return "–"
     return words.with_error(law.parameters[name], law.standard_errors[name])
 
 
 def _capacity(law: Law) -> str:
-    """The capacity function of an approximate law with its coefficients."""
+    """The capacity function of an approximate law, or the exponents of both sides."""
+    if isinstance(law, BivariateLaw):
+        sides = (("p_e", "alpha_enc"), ("p_d", "alpha_dec"))
+        return ", ".join(f"{short} = {_estimate(law, name)}" for short, name in sides)
     if not isinstance(law, ApproximateLaw):
         return "–"
     own = {name: v for name, v in law.parameters.items() if name not in _SHARED}
