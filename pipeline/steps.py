@@ -45,15 +45,13 @@ class Step:
       verb: Its name: component, CLI command, section of the file, artifact.
       needs: The verbs whose artifacts it reads, directly.
       run: Does the work unless the artifact is current, and returns its manifest.
-      wanted: Whether an experiment has such a step.
-      advice: What makes one that has none want it.
+      wanted: Whether an experiment has this step.
     """
 
     verb: str
     needs: tuple[str, ...]
     run: Callable[[Context], Manifest]
     wanted: Callable[[Experiment], bool] = lambda experiment: True
-    advice: str = ""
 
 
 def _ingest(context: Context) -> Manifest:
@@ -132,32 +130,30 @@ def _report(context: Context) -> Manifest:
     )
 
 
+def _selects(experiment: Experiment) -> bool:
+    return experiment.select is not None
+
+
+def _has_trade_off(experiment: Experiment) -> bool:
+    """One task, one mixture, or laws of no mixture: there is nothing to recommend."""
+    several = len(experiment.tasks) > 1 and len(experiment.train.mixtures) > 1
+    return several and "approximate" in experiment.fit.laws
+
+
 STEPS = (
     Step("ingest", (), _ingest),
-    Step(
-        "select",
-        ("ingest",),
-        _select,
-        wanted=lambda experiment: experiment.select is not None,
-        advice="has no section select, so there is no such step; add `select: {}` to "
-        "the file, or --set 'select={}', for its defaults",
-    ),
+    Step("select", ("ingest",), _select, _selects),
     Step("tokenize", ("ingest", "select"), _tokenize),
     Step("train", ("tokenize",), _train),
     Step("evaluate", ("ingest", "tokenize", "train"), _evaluate),
     Step("fit", ("evaluate",), _fit),
-    Step(
-        "recommend",
-        ("fit",),
-        _recommend,
-        wanted=lambda experiment: (
-            len(experiment.tasks) > 1 and "approximate" in experiment.fit.laws
-        ),
-        advice="there are no weights to recommend; that takes two tasks or more, and "
-        "`approximate` among fit.laws",
-    ),
+    Step("recommend", ("fit",), _recommend, _has_trade_off),
     Step("report", ("train", "evaluate", "fit", "recommend"), _report),
 )
+_WHY_NOT = {
+    "select": "add `select: {}` to the file, or --set 'select={}', for its defaults",
+    "recommend": "it needs several tasks and mixtures, and `approximate` in fit.laws",
+}
 VERBS = tuple(step.verb for step in STEPS)
 
 
@@ -191,8 +187,7 @@ def up_to(experiment: Experiment, verb: str) -> tuple[Step, ...]:
     own = of(experiment)
     verbs = [step.verb for step in own]
     if verb not in verbs:
-        advice = next(step.advice for step in STEPS if step.verb == verb)
-        raise UserError(f"{experiment.name}: {advice}")
+        raise UserError(f"{experiment.name}: has no step {verb}; {_WHY_NOT[verb]}")
     return own[: verbs.index(verb) + 1]
 
 
