@@ -1,188 +1,220 @@
-"""Speed of translation beside other decoders, in sentences a second.
+"""Sentences a second: ours, CTranslate2 called directly, Hugging Face ``generate``.
 
-    python benchmarks/decoding_speed.py [--threads 2] [--rounds 5] [--clock wall]
+    python benchmarks/decoding_speed.py [--turns 9] [--peer PYTHON]
 
-Two tasks: 32 sentences of 32 tokens with 32 forced steps, by beam 4 and greedily; and
-2,000 sentences with the lengths of real ones (Tatoeba en-de where the shared data is
-there, else lengths of the same distribution), each forced to the length of its
-reference; these ours takes in batches of its default size. Every decoder runs once to
-warm up, then they take turns; medians. What is not installed is left out and named.
-Weights are random: nothing depends on them.
+A random model of the T5 block translates 2,000 sentences with the lengths of written
+text; every engine makes 32 target tokens of each on all cores: CTranslate2 one batch a
+core (``inter_threads``), as its documentation recommends for throughput, PyTorch one
+batch on all cores. Batches have 64 sentences. The engines take turns; loading and a
+first turn are not counted. ``--peer`` is a Python with torch and transformers (see
+requirements-peers.lock), which runs in a process of its own.
 """
 
 from __future__ import annotations
 
 import argparse
-import dataclasses
-import os
+import importlib.metadata
+import platform
 import statistics
+import subprocess
+import sys
+import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
-
-from components.engines.tensorflow_start import start_tensorflow
-
-ROOT = Path(__file__).resolve().parent.parent
-TATOEBA = ROOT.parent / "shared" / "data" / "tatoeba" / "en-de"
-STEPS = 32
-BATCH = 32
-CHARACTERS_A_TOKEN = 4.0
-CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
-BARS = {
-    ("forced", "hugging_face"): 2.4,
-    ("forced", "ctranslate2"): 0.85,
-    ("mixed", "hugging_face"): 3.0,
-}
-
-
-def ours(threads: int, batch: int) -> Callable:
-    """`Translator`; the search of each sentence ends at its length."""
-    from components.evaluate.decoding import Translator
-    from models.nmt.search_options import SearchOptions
-    from models.nmt.sizes import Shape
-    from models.nmt.transformer import Transformer
-
-    class Forced(Translator):
-        lengths: Sequence[int] = ()
-
-        def _sentence(self, number, ids, prefix):
-            sentence = super()._sentence(number, ids, prefix)
-            return dataclasses.replace(sentence, limit=self.lengths[number])
-
-    model = Transformer(Shape("tiny", 2, 2, 128, 4, 32, 512), 4000)
-    model.build()
-    model.initialise([0])
-    translators: dict[int, Forced] = {}
-
-    def search(
-        sources: Sequence[Sequence[int]], beams: int, lengths: Sequence[int]
-    ) -> None:
-        if beams not in translators:
-            options = SearchOptions(beams=beams, min_length=10_000)
-            translators[beams] = Forced(
-                model, options, batch_sentences=batch, workers=threads, compiled=True
+BATCH, STEPS, SENTENCES = 64, 32, 2000
+PEER = """
+import sys, time
+import numpy as np, torch, transformers
+folder, beams, batch, steps, is_sorted = sys.argv[1], *map(int, sys.argv[2:])
+model = transformers.T5ForConditionalGeneration.from_pretrained(folder).eval()
+sentences = [line.split() for line in open(folder + "/sentences.txt")]
+if is_sorted:
+    sentences.sort(key=len)
+print("torch", torch.__version__, "transformers", transformers.__version__, flush=True)
+for _ in sys.stdin:
+    started = time.perf_counter()
+    for first in range(0, len(sentences), batch):
+        rows = sentences[first : first + batch]
+        ids = torch.zeros((len(rows), max(map(len, rows))), dtype=torch.long)
+        for row, words in zip(ids, rows):
+            row[: len(words)] = torch.tensor([int(word) for word in words])
+        with torch.inference_mode():
+            model.generate(
+                input_ids=ids, attention_mask=(ids > 0).long(), num_beams=beams,
+                do_sample=False, min_new_tokens=steps, max_new_tokens=steps,
             )
-        translators[beams].lengths = lengths
-        found = translators[beams].translate_ids(sources)
-        if [len(best.ids) for best, *_ in found] != list(lengths):
-            raise RuntimeError("a sentence does not have the length it was forced to")
-
-    return search
-
-
-def prepared(threads: int, names: Sequence[str]) -> dict[str, Callable]:
-    """The other decoders that are installed; says which are not."""
-    import decoding_candidates
-
-    found = {}
-    for name in names:
-        try:
-            found[name] = getattr(decoding_candidates, name)(threads)
-        except ImportError as error:
-            print(f"not measured: {name} ({error})")
-    return found
-
-
-def forced_sentences() -> tuple[list[list[int]], list[int]]:
-    """A batch of one length, with the number of steps of each."""
-    rng = np.random.default_rng(0)
-    sources = rng.integers(3, 4000, (BATCH, STEPS)).tolist()
-    return sources, [STEPS] * BATCH
-
-
-def mixed_sentences(count: int, order: str) -> tuple[list[list[int]], list[int]]:
-    """Random ids of real lengths, as they come (``file``) or in order of source length,
-    as decoders like it whose batches wait for their longest."""
-    rng = np.random.default_rng(0)
-    sides = [TATOEBA / f"test.{language}.txt" for language in ("en", "de")]
-    if all(side.exists() for side in sides):
-        text = [side.read_text(encoding="utf-8").splitlines() for side in sides]
-        characters = np.array([[len(line) for line in side] for side in text])
-        chosen = rng.permutation(characters.shape[1])[:count]
-        lengths = np.ceil(characters[:, chosen] / CHARACTERS_A_TOKEN).astype(int) + 1
-    else:
-        source = np.exp(rng.normal(2.2, 0.45, count))
-        target = source * np.exp(rng.normal(0.1, 0.2, count))
-        lengths = np.clip(np.ceil([source, target]), 2, 90).astype(int)
-    if order == "length":
-        lengths = lengths[:, np.argsort(lengths[0], kind="stable")]
-    source_lengths, target_lengths = lengths
-    sources = [rng.integers(3, 4000, n).tolist() for n in source_lengths]
-    return sources, target_lengths.tolist()
-
-
-def measure(
-    searches: dict[str, Callable], call: tuple, rounds: int, clock: Callable
-) -> dict[str, float]:
-    """Median sentences a second of each; the first call, warming up, does not count."""
-    sources, beams, lengths = call
-    seconds: dict[str, list[float]] = {name: [] for name in searches}
-    for turn in range(rounds + 1):
-        for name, search in searches.items():
-            begun = clock()
-            search(sources, beams, lengths)
-            spent = clock() - begun
-            if turn:
-                seconds[name].append(spent)
-            elif name == "ours":
-                print(f"  ours, first call with compilation: {spent:.1f} s")
-    return {
-        name: len(sources) / statistics.median(spent) for name, spent in seconds.items()
-    }
-
-
-def show(task: str, label: str, rates: dict[str, float]) -> None:
-    """A line a decoder, with the ratio of ours to it and the bar."""
-    print(f"{label}")
-    for name, rate in rates.items():
-        ratio = rates["ours"] / rate
-        bar = BARS.get((task, name))
-        wanted = f"  (bar: {bar:g}x)" if bar and name != "ours" else ""
-        times = "" if name == "ours" else f"{ratio:6.2f}x{wanted}"
-        print(f"  {name:<14}{rate:>9.0f} sentences/s  {times}")
+    print(time.perf_counter() - started, flush=True)
+"""
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--clock", choices=CLOCKS, default="wall")
-    parser.add_argument("--sentences", type=int, default=2000)
-    parser.add_argument(
-        "--batch", type=int, default=128, help="ours, of the mixed sentences"
-    )
-    parser.add_argument("--order", choices=("length", "file"), default="length")
-    parser.add_argument("--tasks", nargs="+", default=["forced", "mixed"])
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--turns", type=int, default=9)
+    parser.add_argument("--sentences", type=int, default=SENTENCES)
+    parser.add_argument("--peer", default=None, help="Python with torch, transformers")
     arguments = parser.parse_args()
-    clock, threads = CLOCKS[arguments.clock], arguments.threads
-    start_tensorflow()
-    import tensorflow as tf
+    from components.engines.cores import available_cores
 
-    tf.config.threading.set_intra_op_parallelism_threads(threads)
-    others = prepared(threads, ("hugging_face", "ctranslate2", "keras_hub"))
-    if "forced" in arguments.tasks:
-        searches = {"ours": ours(threads, BATCH), **others}
-        for beams, label in ((4, "beam 4"), (1, "greedy")):
-            sources, lengths = forced_sentences()
-            rates = measure(
-                searches, (sources, beams, lengths), arguments.rounds, clock
+    names = ("ctranslate2", "numpy", "sentencepiece")
+    versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in names)
+    print(f"{processor()}, {available_cores()} cores; {versions}")
+    with tempfile.TemporaryDirectory() as folder:
+        for beams in (4, 1):
+            engines = make_engines(Path(folder), beams, arguments)
+            for run in engines.values():
+                run()
+            seconds: dict[str, list[float]] = {name: [] for name in engines}
+            for _ in range(arguments.turns):
+                for name, run in engines.items():
+                    seconds[name].append(run())
+            show(beams, seconds, arguments.sentences)
+
+
+def processor() -> str:
+    """Name of the processor and the vector extensions that matter here."""
+    path = Path("/proc/cpuinfo")
+    text = path.read_text() if path.is_file() else ""
+    fields = dict(
+        (part.strip() for part in line.split(":", 1))
+        for line in text.splitlines()
+        if ":" in line
+    )
+    flags = fields.get("flags", "").split()
+    known = [name for name in ("avx2", "avx512f", "amx_tile") if name in flags]
+    return f"{fields.get('model name', platform.processor())} ({' '.join(known)})"
+
+
+def make_engines(
+    folder: Path, beams: int, arguments: argparse.Namespace
+) -> dict[str, Callable[[], float]]:
+    """Name -> runs one turn and returns its seconds."""
+    import ctranslate2
+    import numpy as np
+
+    from components.engines.cores import available_cores
+    from components.serve.checkpoint_formats import export_checkpoint
+    from components.serve.translator import Translator
+    from models.nmt.search_options import SearchOptions
+
+    trained = random_model()
+    rng = np.random.default_rng(2)
+    lengths = np.clip(rng.lognormal(2.4, 0.5, arguments.sentences).astype(int), 2, 80)
+    sources = [
+        [*rng.integers(3, trained.vocabulary.size, n).tolist(), 1] for n in lengths
+    ]
+    pieces = trained.vocabulary.pieces
+    tokens = [[pieces[i] for i in ids] for ids in sources]
+    options = SearchOptions(beams=beams, max_length_ratio=0, max_length_extra=STEPS)
+    export_checkpoint(trained, "ctranslate2", folder / f"ctranslate2-{beams}")
+    export_checkpoint(trained, "huggingface", folder / f"huggingface-{beams}")
+    text = "".join(" ".join(map(str, ids)) + "\n" for ids in sources)
+    (folder / f"huggingface-{beams}" / "sentences.txt").write_text(text)
+
+    def ours(compute_type: str) -> Callable[[], float]:
+        translator = Translator(
+            trained, options, compute_type=compute_type, batch=BATCH
+        )
+        return lambda: timed(lambda: translator.translate(sources))
+
+    def direct(compute_type: str) -> Callable[[], float]:
+        translator = ctranslate2.Translator(
+            str(folder / f"ctranslate2-{beams}"), compute_type=compute_type,
+            inter_threads=available_cores(), intra_threads=1,
+        )  # fmt: skip
+        return lambda: timed(
+            lambda: translator.translate_batch(
+                tokens,
+                max_batch_size=BATCH,
+                beam_size=beams,
+                return_scores=True,
+                max_decoding_length=STEPS,
+                min_decoding_length=0,
+            )  # fmt: skip
+        )
+
+    engines = {}
+    for compute_type in ("float32", "int8"):
+        engines[f"polyscale {compute_type}"] = ours(compute_type)
+        engines[f"CTranslate2 direct {compute_type}"] = direct(compute_type)
+    if arguments.peer:
+        for is_sorted, order in ((0, "file order"), (1, "sorted")):
+            engines[f"HF generate, {order}"] = peer(
+                arguments.peer, folder / f"huggingface-{beams}", beams, is_sorted
             )
-            show("forced", f"{BATCH} sentences, {STEPS} forced steps, {label}", rates)
-    if "mixed" in arguments.tasks:
-        searches = {"ours": ours(threads, arguments.batch)}
-        if "hugging_face" in others:
-            searches["hugging_face"] = others["hugging_face"]
-        sources, lengths = mixed_sentences(arguments.sentences, arguments.order)
-        rates = measure(
-            searches, (sources, 4, lengths), max(arguments.rounds // 2, 1), clock
-        )
-        show(
-            "mixed",
-            f"{len(sources)} real lengths in order of {arguments.order}, beam 4",
-            rates,
-        )
+    return engines
+
+
+def random_model():
+    """A model of two layers a side with a vocabulary of made-up pieces."""
+    import io
+
+    import sentencepiece
+
+    from components.engines.tensorflow_start import start_tensorflow
+    from components.serve.trained import Trained
+    from components.tokenize.vocabulary import Vocabulary
+    from models.nmt.sizes import Shape
+
+    start_tensorflow()
+    from models.nmt.transformer import Transformer
+
+    words = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=(f"w{i}" for i in range(4000)), model_writer=words,
+        user_defined_symbols=[f"<{i}>" for i in range(3900)], vocab_size=4000,
+        pad_id=0, eos_id=1, unk_id=2, bos_id=-1, minloglevel=2, hard_vocab_limit=False,
+    )  # fmt: skip
+    vocabulary = Vocabulary(words.getvalue())
+    shape = Shape("benchmark", 2, 2, 128, 8, 16, 512)
+    model = Transformer(shape, vocabulary.size)
+    model.build()
+    model.initialise([1])
+    # Ends no sentence.
+    kernel = model.softmax.kernel.numpy()
+    kernel[:, 1] = 0.0
+    model.softmax.kernel.assign(kernel)
+    weights = {v.path: v.numpy() for v in model.trainable_variables}
+    return Trained("benchmark", shape, weights, vocabulary, {}, {}, 100)
+
+
+def peer(python: str, folder: Path, beams: int, is_sorted: int) -> Callable[[], float]:
+    """Hugging Face in another process, which runs one turn for each line it gets."""
+    command = [
+        python,
+        "-c",
+        PEER,
+        str(folder),
+        *map(str, (beams, BATCH, STEPS, is_sorted)),
+    ]
+    process = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    print(process.stdout.readline().strip(), file=sys.stderr)
+
+    def run() -> float:
+        process.stdin.write("\n")
+        process.stdin.flush()
+        return float(process.stdout.readline())
+
+    return run
+
+
+def timed(run: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    run()
+    return time.perf_counter() - started
+
+
+def show(beams: int, seconds: dict[str, list[float]], sentences: int) -> None:
+    """A table: sentences a second, median and range over the turns."""
+    print(f"\nbeam {beams}, {STEPS} target tokens, sentences a second\n")
+    print(f"{'':<30} {'median':>8} {'lowest':>8} {'highest':>8}")
+    for name, times in seconds.items():
+        rates = sorted(sentences / one for one in times)
+        middle = statistics.median(rates)
+        print(f"{name:<30} {middle:>8.0f} {rates[0]:>8.0f} {rates[-1]:>8.0f}")
 
 
 if __name__ == "__main__":

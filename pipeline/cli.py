@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import importlib.metadata
 import logging
 import os
+import re
 import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn, TextIO
@@ -18,8 +20,7 @@ from components.engines import preemption
 from components.engines.preemption import Preempted
 from components.version import VERSION
 from models.errors import UserError, suggestion
-
-_PACKAGES = ("components", "models", "pipeline")
+from pipeline import PACKAGES
 
 _DESCRIPTION = """\
 Scaling laws for multilingual translation: train small models on a grid of sizes and
@@ -32,6 +33,7 @@ start here:
   polyscale plan quickstart        what a sweep will train, and how long it takes
   polyscale run quickstart         text -> models -> laws -> runs/quickstart/report
   polyscale fit my_runs.csv --out laws     only the laws, of runs you already have
+  polyscale report laws                    ... and their figures
 
 `polyscale COMMAND --help` explains each command.
 exit status: 0 done, 2 a mistake in what was asked (one line says which), 75 stopped by
@@ -60,9 +62,10 @@ COMMANDS = {
         "experiment_commands", "OneStep", "trained models -> the metrics table"
     ),
     "report": (
-        "experiment_commands", "OneStep", "everything -> one page with the figures"
+        "report_command", "Report", "everything -> one page with the figures"
     ),
     "plan": ("experiment_commands", "Plan", "sizes, trials, FLOPs and time of a sweep"),
+    "status": ("experiment_commands", "Status", "how far a run has come"),
     "fit": ("law_commands", "Fit", "scaling laws of any table of runs"),
     "simulate": ("law_commands", "Simulate", "a table from known laws"),
     "predict": ("question_commands", "Predict", "predicted losses with intervals"),
@@ -74,7 +77,7 @@ COMMANDS = {
     "translate": (
         "translation_commands", "Translate", "lines of text with a trained model"
     ),
-    "export": ("translation_commands", "Export", "a trained model for a server"),
+    "export": ("translation_commands", "Export", "a trained model for other programs"),
 }  # fmt: skip
 
 
@@ -162,6 +165,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except UserError as error:
         print(f"polyscale: {error}", file=sys.stderr)
         return 2
+    except ModuleNotFoundError as error:
+        hint = _missing_package(error)
+        if hint is None:
+            raise
+        print(f"polyscale: {hint}", file=sys.stderr)
+        return 2
     except Preempted as stop:
         print(f"polyscale: {stop}", file=sys.stderr)
         return preemption.EXIT_STATUS
@@ -175,6 +184,23 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     return 0
+
+
+def _missing_package(error: ModuleNotFoundError) -> str | None:
+    """What to install; ``None`` where no extra of ours brings the package."""
+    package = (error.name or "").partition(".")[0].replace("_", "-")
+    try:
+        requirements = importlib.metadata.requires("polyscale") or []
+    except importlib.metadata.PackageNotFoundError:
+        return None
+    for requirement in requirements:
+        found = re.fullmatch(r"([\w.-]+)[^[]*extra == .([\w-]+).", requirement)
+        if found and found[1] == package and found[2] not in ("all", "dev"):
+            return (
+                f"{package} is not installed; run `pip install 'polyscale[all]'`, or "
+                f"polyscale[{found[2]}] for this package and what goes with it"
+            )
+    return None
 
 
 class _ProgressHandler(logging.StreamHandler):
@@ -193,12 +219,12 @@ class _ProgressHandler(logging.StreamHandler):
         return sys.stderr
 
     def filter(self, record: logging.LogRecord) -> bool:
-        ours = record.name.partition(".")[0] in _PACKAGES
+        ours = record.name.partition(".")[0] in PACKAGES
         return ours or record.levelno >= logging.ERROR
 
 
 def _configure_logging() -> None:
-    for name in _PACKAGES:
+    for name in PACKAGES:
         logging.getLogger(name).setLevel(logging.INFO)
     root = logging.getLogger()
     if not any(isinstance(handler, _ProgressHandler) for handler in root.handlers):

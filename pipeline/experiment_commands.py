@@ -7,20 +7,18 @@ import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, get_args
 
 from components.engines.cores import available_cores
 from models.errors import FieldError, UserError
+from pipeline import Verb
 from pipeline.options import Call, option
 
 if TYPE_CHECKING:
     from components.fit.done_runs import DoneRuns
+    from pipeline.design import Goal
+    from pipeline.experiment import Experiment
     from pipeline.steps import Context
-    from pipeline.useful_trials import Goal
-
-Verb = Literal[
-    "ingest", "select", "tokenize", "train", "evaluate", "fit", "recommend", "report"
-]
 
 _TABLES = (".csv", ".parquet")
 
@@ -33,17 +31,29 @@ class _OfExperiment:
       experiment: An experiment file, or the name of a shipped one (quickstart).
       set: Override a value of the file, for example --set train.steps=2000; the value
         is YAML; may be repeated.
+      small: The experiment's twin that runs in minutes: small models, few steps and,
+        where the tasks have one source language, synthetic text.
       jobs: Trials that may train at once; as many as this machine has cores when left
         out.
     """
 
     experiment: str = option("EXPERIMENT.yaml", positional=True)
     set: tuple[str, ...] = option("SECTION.KEY=VALUE", default=(), split=False)
+    small: bool = False
     jobs: int | None = None
 
     def __post_init__(self) -> None:
         if self.jobs is not None and self.jobs < 1:
             raise FieldError("jobs", f"{self.jobs}; expected 1 or more")
+
+    def load(self) -> tuple[Path, Experiment]:
+        """The experiment and its file."""
+        from pipeline import experiment
+        from pipeline.small import small
+
+        path = experiment.find(Path(self.experiment))
+        loaded = experiment.load(path, self.set)
+        return path, small(loaded) if self.small else loaded
 
     @property
     def processes(self) -> int:
@@ -62,16 +72,23 @@ class _InFolder(_OfExperiment):
 
     workdir: Path | None = option("DIR", default=None)
 
-    def context(self) -> Context:
-        """The experiment in its folder."""
-        from pipeline import experiment
-        from pipeline.cross_checks import check_files
+    def context(self, *verbs: str) -> Context:
+        """The experiment in its folder, checked for what these steps need."""
+        from components.artifacts.outputs import check_local
+        from pipeline import cross_checks
         from pipeline.steps import Context
 
-        path = experiment.find(Path(self.experiment))
-        loaded = experiment.load(path, self.set)
+        if self.workdir is not None:
+            check_local(self.workdir)
+        path, loaded = self.load()
         root = path.resolve().parent
-        check_files(loaded, root)
+        if "ingest" in verbs:
+            cross_checks.check_files(loaded, root)
+        if "fit" in verbs:
+            try:
+                cross_checks.check_fit(loaded)
+            except FieldError as error:
+                raise UserError(f"{path}: {error}") from None
         return Context(
             experiment=loaded,
             root=root,
@@ -101,7 +118,8 @@ class Run(_InFolder):
         """Makes what is missing."""
         from pipeline import closing_lines, local_runner
 
-        context = self.context()
+        verbs = get_args(Verb)
+        context = self.context(*verbs[: verbs.index(self.until) + 1])
         local_runner.run(context, until=self.until, force=self.force)
         if self.until == "report":
             sys.stdout.write(closing_lines.compose(context.workdir))
@@ -121,7 +139,7 @@ class OneStep(_InFolder):
         """Makes the artifact, and prints where it is."""
         from pipeline import local_runner
 
-        context = self.context()
+        context = self.context(call.command)
         local_runner.run_one(context, call.command, force=self.force)
         print(context.place(call.command))
 
@@ -167,42 +185,63 @@ class Plan(_OfExperiment):
     def run(self, call: Call) -> None:
         """Prints the plan."""
         from components.fit.done_runs import read_done
-        from pipeline import experiment, plan
-        from pipeline.useful_trials import Goal
+        from pipeline import plan
+        from pipeline.design import Goal
 
         goal = Goal(n=self.n, mixture=self.p, interval=self.interval)
         if Path(self.experiment).suffix in _TABLES:
             call.refuse(
-                "--set", "--gflops", "--jobs", "--table",
+                "--set", "--small", "--gflops", "--jobs", "--table",
                 because=f"{self.experiment} is a table, not an experiment file",
             )  # fmt: skip
-            done = read_done(Path(self.experiment), by=self.by)
-            _plan_table(Path(self.experiment), done, goal, as_json=self.json)
+            runs = read_done(Path(self.experiment), by=self.by)
+            _plan_table(Path(self.experiment), runs, goal, as_json=self.json)
             return
-        loaded = experiment.load(experiment.find(Path(self.experiment)), self.set)
+        _, loaded = self.load()
         planned = plan.make(loaded, jobs=self.processes, gflops=self.gflops)
-        done = None
+        done: DoneRuns | None = None
         if self.table is not None:
             without = loaded.fit.held_out.sizes
             done = read_done(self.table, loaded.tasks, without, self.by)
-        useful = plan.most_useful(planned, goal, done)
+        found = plan.design_of(planned, goal, done)
         if self.json:
-            print(json.dumps(plan.record(planned, useful), indent=1))
+            print(json.dumps(plan.record(planned, found), indent=1))
         else:
-            sys.stdout.write(plan.text(planned, useful))
+            sys.stdout.write(plan.text(planned, found))
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Status:
+    """How far a run has come: its steps, its trials, whether a process is working on
+    it, and the last lines of its log (run.log in its folder).
+
+    Attributes:
+      folder: Folder of the run.
+      json: For a program to read.
+    """
+
+    folder: Path = option("RUN", positional=True)
+    json: bool = False
+
+    def run(self, call: Call) -> None:
+        """Prints the status."""
+        from pipeline import status
+
+        found = status.status(self.folder)
+        sys.stdout.write(status.to_json(found) if self.json else status.to_text(found))
 
 
 def _plan_table(table: Path, done: DoneRuns, goal: Goal, *, as_json: bool) -> None:
     """Which run to train beside those of a table."""
-    from pipeline import useful_text, useful_trials
+    from pipeline import design, design_text
 
-    useful = useful_trials.find(useful_trials.sweep_around(done), goal, done)
-    if useful is None:
+    found = design.find(design.sweep_around(done), goal, done)
+    if found is None:
         raise UserError(
             f"plan {table}: its sizes x mixtures are no more runs than the law has "
             "coefficients; add a size or a mixture"
         )
     if as_json:
-        print(json.dumps(dataclasses.asdict(useful), indent=1))
+        print(json.dumps(dataclasses.asdict(found), indent=1))
     else:
-        sys.stdout.write(useful_text.text(useful))
+        sys.stdout.write(design_text.text(found))
