@@ -7,13 +7,15 @@ import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 from components.engines.cores import available_cores
 from models.errors import FieldError, UserError
 from pipeline.options import Call, option
 
 if TYPE_CHECKING:
+    from components.fit.done_runs import DoneRuns
+    from pipeline.experiment import Experiment
     from pipeline.steps import Context
     from pipeline.useful_trials import Goal
 
@@ -32,17 +34,29 @@ class _OfExperiment:
       experiment: An experiment file, or the name of a shipped one (quickstart).
       set: Override a value of the file, for example --set train.steps=2000; the value
         is YAML; may be repeated.
+      small: The experiment's twin that runs in minutes: small models, few steps and,
+        where the tasks have one source language, synthetic text.
       jobs: Trials that may train at once; as many as this machine has cores when left
         out.
     """
 
     experiment: str = option("EXPERIMENT.yaml", positional=True)
     set: tuple[str, ...] = option("SECTION.KEY=VALUE", default=(), split=False)
+    small: bool = False
     jobs: int | None = None
 
     def __post_init__(self) -> None:
         if self.jobs is not None and self.jobs < 1:
             raise FieldError("jobs", f"{self.jobs}; expected 1 or more")
+
+    def load(self) -> tuple[Path, Experiment]:
+        """The experiment and its file."""
+        from pipeline import experiment
+        from pipeline.small import small
+
+        path = experiment.find(Path(self.experiment))
+        loaded = experiment.load(path, self.set)
+        return path, small(loaded) if self.small else loaded
 
     @property
     def processes(self) -> int:
@@ -61,16 +75,23 @@ class _InFolder(_OfExperiment):
 
     workdir: Path | None = option("DIR", default=None)
 
-    def context(self) -> Context:
-        """The experiment in its folder."""
-        from pipeline import experiment
-        from pipeline.cross_checks import check_files
+    def context(self, *verbs: str) -> Context:
+        """The experiment in its folder, checked for what these steps need."""
+        from components.artifacts.outputs import check_local
+        from pipeline import cross_checks
         from pipeline.steps import Context
 
-        path = experiment.find(Path(self.experiment))
-        loaded = experiment.load(path, self.set)
+        if self.workdir is not None:
+            check_local(self.workdir)
+        path, loaded = self.load()
         root = path.resolve().parent
-        check_files(loaded, root)
+        if "ingest" in verbs:
+            cross_checks.check_files(loaded, root)
+        if "fit" in verbs:
+            try:
+                cross_checks.check_fit(loaded)
+            except FieldError as error:
+                raise UserError(f"{path}: {error}") from None
         return Context(
             experiment=loaded,
             root=root,
@@ -100,7 +121,8 @@ class Run(_InFolder):
         """Makes what is missing."""
         from pipeline import closing_lines, local_runner
 
-        context = self.context()
+        verbs = get_args(Verb)
+        context = self.context(*verbs[: verbs.index(self.until) + 1])
         local_runner.run(context, until=self.until, force=self.force)
         if self.until == "report":
             sys.stdout.write(closing_lines.compose(context.workdir))
@@ -120,7 +142,7 @@ class OneStep(_InFolder):
         """Makes the artifact, and prints where it is."""
         from pipeline import local_runner
 
-        context = self.context()
+        context = self.context(call.command)
         local_runner.run_one(context, call.command, force=self.force)
         print(context.place(call.command))
 
@@ -143,6 +165,7 @@ class Plan(_OfExperiment):
       n: Size of the model to predict; the one the file asks about or holds out, or ten
         times the largest when left out.
       p: Mixture to predict; those of the sweep when left out.
+      by: The group of runs, where the table has several: arch=B.
       interval: List the trials for an interval this many times that of the whole sweep.
       json: For a program to read.
     """
@@ -151,6 +174,7 @@ class Plan(_OfExperiment):
     table: Path | None = option("TABLE", default=None)
     n: float | None = option("N", default=None)
     p: Mapping[str, float] = option("TASK=X,...", default_factory=dict)
+    by: Mapping[str, str] = option("COLUMN=X,...", default_factory=dict)
     interval: float = 1.3
     json: bool = False
 
@@ -164,22 +188,24 @@ class Plan(_OfExperiment):
     def run(self, call: Call) -> None:
         """Prints the plan."""
         from components.fit.done_runs import read_done
-        from pipeline import experiment, plan
+        from pipeline import plan
         from pipeline.useful_trials import Goal
 
         goal = Goal(n=self.n, mixture=self.p, interval=self.interval)
         if Path(self.experiment).suffix in _TABLES:
             call.refuse(
-                "--set", "--gflops", "--jobs", "--table",
+                "--set", "--small", "--gflops", "--jobs", "--table",
                 because=f"{self.experiment} is a table, not an experiment file",
             )  # fmt: skip
-            _plan_table(Path(self.experiment), goal, as_json=self.json)
+            runs = read_done(Path(self.experiment), by=self.by)
+            _plan_table(Path(self.experiment), runs, goal, as_json=self.json)
             return
-        loaded = experiment.load(experiment.find(Path(self.experiment)), self.set)
+        _, loaded = self.load()
         planned = plan.make(loaded, jobs=self.processes, gflops=self.gflops)
-        done = None
+        done: DoneRuns | None = None
         if self.table is not None:
-            done = read_done(self.table, loaded.tasks, loaded.fit.held_out.sizes)
+            without = loaded.fit.held_out.sizes
+            done = read_done(self.table, loaded.tasks, without, self.by)
         useful = plan.most_useful(planned, goal, done)
         if self.json:
             print(json.dumps(plan.record(planned, useful), indent=1))
@@ -187,12 +213,10 @@ class Plan(_OfExperiment):
             sys.stdout.write(plan.text(planned, useful))
 
 
-def _plan_table(table: Path, goal: Goal, *, as_json: bool) -> None:
+def _plan_table(table: Path, done: DoneRuns, goal: Goal, *, as_json: bool) -> None:
     """Which run to train beside those of a table."""
-    from components.fit.done_runs import read_done
     from pipeline import useful_text, useful_trials
 
-    done = read_done(table)
     useful = useful_trials.find(useful_trials.sweep_around(done), goal, done)
     if useful is None:
         raise UserError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -108,7 +109,8 @@ class Frontier(_Question):
       n: Non-embedding parameters of the model, for example 1e9.
       points: Mixtures along the frontier.
       level: Nominal coverage of the intervals.
-      test_set: Whose laws decide; in_domain or else the first one when left out.
+      test_set: Whose laws decide; in_domain or else the only one when left out.
+      by: The group of runs, where the fit kept several apart: arch=B.
       out: The CSV to write; standard output when left out.
     """
 
@@ -116,6 +118,7 @@ class Frontier(_Question):
     points: int = recommend.Config.points
     level: float = recommend.Config.level
     test_set: str | None = None
+    by: Mapping[str, str] = option("COLUMN=X,...", default_factory=dict)
     out: Path | None = option("FILE", default=None)
 
     def __post_init__(self) -> None:
@@ -130,9 +133,12 @@ class Frontier(_Question):
         from components.recommend import decision
         from models.laws.frontier import frontier
 
-        laws = decision.trade_off_laws(self.source, self.test_set)
-        found = frontier(laws, self.n, self.points, self.level)
+        config = recommend.Config(test_set=self.test_set, by=self.by)
+        known = decision.trade_off(self.source, config)
+        found = frontier(known.laws, self.n, self.points, self.level)
         deliver(decision.frontier_csv([found]), self.out)
+        for text in decision.doubts(known, self.n):
+            print(text, file=sys.stderr)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -151,7 +157,7 @@ class Recommend(_Question):
         recommend.Config,
         only=(
             "n", "prefer", "objective", "require", "examples", "max_repeats",
-            "planned_examples", "test_set", "level",
+            "planned_examples", "test_set", "by", "level",
         ),
     )  # fmt: skip
     json: bool = False
@@ -162,8 +168,8 @@ class Recommend(_Question):
 
         if self.config.n is None:
             raise UserError("recommend: --n is missing")
-        laws = decision.trade_off_laws(self.source, self.config.test_set)
-        found = decision.ask(self.config, laws, self.config.n)
+        known = decision.trade_off(self.source, self.config)
+        found = decision.ask(self.config, known, self.config.n)
         if self.json:
             print(json.dumps(decision.to_record(found), indent=1, ensure_ascii=False))
         else:

@@ -78,8 +78,9 @@ class Config:
       fixed: Coefficients that are given, name -> value.
       columns: Our names of columns -> the table's names, ``n=params,loss=val_loss``.
       by: Columns that set runs apart beside their mixture, such as the size of the
-        data: each of their values has its own curve. When empty, a column that tells
-        apart what would otherwise be the same run is found and named.
+        data: each of their values has its own laws. When empty, several cohorts of a
+        task, or a column that tells apart what would otherwise be the same run, are
+        found and named; ``none`` pools them.
       choose_sharing: Back-test how much the weightings share, and fit that too where
         it is less than [M] eq. 7 says.
       single_size: Accept a table with too few sizes for an exponent: the approximate

@@ -13,6 +13,7 @@ from components.fit.config import Config
 from components.fit.runs import sort_rows
 from models.errors import UserError
 from models.laws.approximate import fit_approximate
+from models.laws.choice import group_named
 from models.laws.fitting import Options
 from models.laws.law import Law
 from models.laws.observations import Observations
@@ -56,6 +57,7 @@ def read_done(
     path: Path,
     tasks: Sequence[str] | None = None,
     without_sizes: Sequence[str] = (),
+    by: Mapping[str, str] | None = None,
 ) -> DoneRuns:
     """Reads the runs of a table and fits what can be fitted.
 
@@ -63,6 +65,7 @@ def read_done(
       path: CSV or Parquet file of runs, or the folder that ``evaluate`` made.
       tasks: The order of the tasks; that of the table when omitted.
       without_sizes: Names of sizes that the fit must not see.
+      by: Column -> value of the group of runs, where there are several.
 
     Raises:
       UserError: The table cannot be read, has other tasks, or leaves a mixture open.
@@ -73,6 +76,7 @@ def read_done(
     if not lines:
         raise UserError(f"{path}: no row of a size that the fit may see")
     runs = sort_rows(lines, config, str(path)).fitted
+    runs = _one_group(runs, by or {}, path)
     names = tuple(tasks or runs.tasks)
     unknown = [task for task in runs.tasks if task not in names]
     if unknown:
@@ -106,6 +110,15 @@ def read_done(
         seeds=runs.seed[first],
         laws=_laws(runs),
     )
+
+
+def _one_group(runs: Observations, by: Mapping[str, str], path: Path) -> Observations:
+    """The rows of the group that was named, or of the only one."""
+    groups = [str(one.group[0]) for one in runs.by_group()]
+    try:
+        return runs.take(runs.group == group_named(groups, by))
+    except UserError as error:
+        raise UserError(f"{path}: {error}") from None
 
 
 def _laws(runs: Observations) -> dict[str, Law]:

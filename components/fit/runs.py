@@ -15,6 +15,7 @@ from models.errors import UserError
 from models.laws.observations import Observations, observations
 
 _SAME = 1e-6
+POOLED = ("none",)  # as `by`: nothing sets runs apart but their mixture
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,12 +58,12 @@ def sort_rows(lines: Sequence[Line], config: Config, where: str) -> Runs:
     if not kept:
         raise UserError(f"{where}: no row to fit; {'; '.join(notes)}")
     for name in config.by:
-        if name not in kept[0]:
+        if name not in kept[0] and config.by != POOLED:
             raise UserError(
                 f"{where}: no column {name} to set runs apart by; it has "
                 f"{', '.join(kept[0])}"
             )
-    by = config.by or _telling_columns(kept, notes)
+    by = _group_columns(kept, config.by, notes)
     everything = as_observations(kept, config.metric, by)
     held = [k for k, kind in enumerate(kinds) if kind]
     fitted = [k for k, kind in enumerate(kinds) if not kind]
@@ -217,15 +218,43 @@ def as_observations(
         seed=[line["seed"] for line in lines],
         n_enc=[_or_nan(line.get("n_enc")) for line in lines],
         n_dec=[_or_nan(line.get("n_dec")) for line in lines],
-        group=[",".join(f"{c}={line[c]}" for c in by) for line in lines],
+        group=[",".join(f"{c}={_value(line[c])}" for c in by) for line in lines],
         metric=metric,
     )
+
+
+def _value(cell: object) -> str:
+    """A group's value; commas separate columns."""
+    return "" if cell is None else str(cell).replace(",", ";")
 
 
 def _test_set(line: Line, origins: Mapping[str, set]) -> str:
     """A test set measured by original language counts as one test set for each."""
     name = line["test_set"]
     return f"{name}:{line['origin']}" if len(origins[name]) > 1 else name
+
+
+def _group_columns(
+    lines: Sequence[Line], by: tuple[str, ...], notes: list[str]
+) -> tuple[str, ...]:
+    """The columns that set runs apart beside their mixture."""
+    if by:
+        return () if by == POOLED else by
+    return (*_several_cohorts(lines, notes), *_telling_columns(lines, notes))
+
+
+def _several_cohorts(lines: Sequence[Line], notes: list[str]) -> tuple[str, ...]:
+    """The column ``cohort``, where a task was trained in several of them."""
+    cohorts: dict[str, set[str]] = {}
+    for line in lines:
+        cohorts.setdefault(line["task"], set()).add(str(line.get("cohort") or ""))
+    if all(len(names) == 1 for names in cohorts.values()):
+        return ()
+    notes.append(
+        "tasks were trained in several cohorts: each cohort has its own laws (fit.by; "
+        "by = none pools them)"
+    )
+    return ("cohort",)
 
 
 def _telling_columns(lines: Sequence[Line], notes: list[str]) -> tuple[str, ...]:

@@ -211,7 +211,7 @@ def _check_unique(lines: Sequence[Line]) -> None:
 def _run_of(line: Line) -> tuple:
     """What identifies a run and what was measured of it, without the step."""
     extra = () if line["trial"] else tuple(sorted(_others(line).items()))
-    shape = (line["n"], line.get("n_enc"), line.get("n_dec"))
+    shape = (line["n"], line.get("n_enc"), line.get("n_dec"), line.get("cohort"))
     return (
         line["trial"] or (*shape, line["p"], line.get("seed"), str(line["mixture"])),
         line["task"],

@@ -17,7 +17,7 @@ class Config:
     Attributes:
       n: Non-embedding parameters of the model to train; when not set, ten times the
         largest fitted size.
-      prefer: Weight of each task in the objective; equal when empty.
+      prefer: Weight of every task in the objective; equal when empty.
       objective: ``weighted`` (the preferred average), ``minimax`` (the worst task's
         loss) or ``regret`` (the largest excess over what a task could have alone).
       require: Losses that must be reached, ``en-zh<=1.9``; ``>=`` for metrics that
@@ -27,7 +27,8 @@ class Config:
       planned_examples: Examples of all tasks that the run will draw.
       examples: Training examples available for each task; adds proportional and
         temperature sampling to the comparison.
-      test_set: Whose laws decide; ``in_domain`` or else the first one when not set.
+      test_set: Whose laws decide; ``in_domain`` or else the only one when not set.
+      by: The group of runs, where the fit kept several apart: arch=B.
       frontier_sizes: Sizes of the frontier beside ``n``; the smallest and largest
         fitted ones when empty.
       points: Mixtures along the frontier.
@@ -42,6 +43,7 @@ class Config:
     planned_examples: float | None = None
     examples: Mapping[str, float] = dataclasses.field(default_factory=dict)
     test_set: str | None = None
+    by: Mapping[str, str] = dataclasses.field(default_factory=dict)
     frontier_sizes: tuple[float, ...] = ()
     points: int = 101
     level: float = 0.95

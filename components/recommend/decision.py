@@ -18,13 +18,14 @@ from components.fit import law_file
 from components.fit.held_out import cell
 from components.recommend.config import Config
 from models.errors import UserError
-from models.laws.approximate import ApproximateLaw
+from models.laws.choice import TradeOff, range_notes
 from models.laws.frontier import Frontier, frontier
 from models.laws.law import Law
 from models.laws.recommendation import Recommendation, Repetition, recommend
 
 FRONTIER_FILE = "frontier.csv"
 RECOMMENDATION_FILE = "recommendation.json"
+_SHOWN = 6  # warnings that the text names
 _BEYOND = 10.0  # the model to train, when none is named, over the largest fitted
 
 
@@ -42,10 +43,11 @@ def decide(config: Config, *, laws: Path, output: Path) -> Manifest:
 
 
 def _make(config: Config, source: Path, folder: Path) -> Mapping[str, Any]:
-    known = trade_off_laws(source, config.test_set)
-    n = config.n or _BEYOND * max(law.fitted_range["n"][1] for law in known)
-    sizes = sorted({*(config.frontier_sizes or _fitted_sizes(known)), n})
-    frontiers = [frontier(known, size, config.points, config.level) for size in sizes]
+    known = trade_off(source, config)
+    laws = known.laws
+    n = config.n or _BEYOND * max(law.fitted_range["n"][1] for law in laws)
+    sizes = sorted({*(config.frontier_sizes or _fitted_sizes(laws)), n})
+    frontiers = [frontier(laws, size, config.points, config.level) for size in sizes]
     write_atomically(folder / FRONTIER_FILE, frontier_csv(frontiers))
     found = ask(config, known, n)
     text = json.dumps(to_record(found), indent=1, ensure_ascii=False)
@@ -53,44 +55,59 @@ def _make(config: Config, source: Path, folder: Path) -> Mapping[str, Any]:
     return {"sizes": len(sizes), "weights": dict(found.weights)}
 
 
-def ask(config: Config, known: Sequence[Law], n: float) -> Recommendation:
-    """The weights that a configuration asks for, from laws of one test set."""
+def ask(config: Config, known: TradeOff, n: float) -> Recommendation:
+    """The weights that a configuration asks for.
+
+    Raises:
+      UserError: An impossible question, or a requirement that no mixture meets.
+    """
     repetition = None
     if config.max_repeats is not None and config.planned_examples is not None:
         repetition = Repetition(config.planned_examples, config.max_repeats)
-    return recommend(
-        known,
+    found = recommend(
+        known.laws,
         n,
         config.prefer or None,
         objective=config.objective,
-        require=parse_requirements(config.require, known),
+        require=parse_requirements(config.require, known.laws),
         examples=config.examples or None,
         repetition=repetition,
         level=config.level,
     )
+    if not found.feasible:
+        raise UserError(f"require: {found.verdict.partition(';')[0]}")
+    return dataclasses.replace(
+        found,
+        law=known.law,
+        backtest=known.backtest,
+        test_set=known.test_set,
+        group=known.group,
+    )
 
 
-def trade_off_laws(source: Path, test_set: str | None = None) -> list[Law]:
-    """The approximate laws of one test set, one a task.
+def trade_off(source: Path, config: Config) -> TradeOff:
+    """The laws of one test set and group that any mixture can be asked of.
 
     Raises:
-      UserError: No such test set, or no approximate law of it.
+      UserError: No such file, test set or group, or laws that cannot tell.
     """
-    laws = [
-        law for law in law_file.load(source).laws if isinstance(law, ApproximateLaw)
-    ]
-    if not laws:
-        raise UserError(
-            f"{source}: no approximate law, which a new mixture needs; fit with "
-            "--law approximate"
-        )
-    names = list(dict.fromkeys(law.test_set for law in laws))
-    chosen = test_set or ("in_domain" if "in_domain" in names else names[0])
-    if chosen not in names:
-        raise UserError(
-            f"{source}: no law of test set {chosen}; it has {', '.join(names)}"
-        )
-    return [law for law in laws if law.test_set == chosen]
+    known = law_file.load(source).known
+    try:
+        return known.trade_off(config.test_set, known.group_named(config.by))
+    except UserError as error:
+        raise UserError(f"{source}: {error}") from None
+
+
+def doubts(known: TradeOff, n: float) -> list[str]:
+    """What to know before one trusts an answer of these laws, lines."""
+    where = ", ".join(filter(None, [known.test_set, known.group]))
+    lines = [f"extrapolation: n = {n:.4g}: {x}" for x in range_notes(known.laws, n)]
+    lines.append(f"{known.law} on {where}: {known.backtest}")
+    texts = [f"{law.name}: {text}" for law in known.laws for text in law.warnings]
+    lines += [f"warning: {text}" for text in texts[:_SHOWN]]
+    if len(texts) > _SHOWN:
+        lines.append(f"and {len(texts) - _SHOWN} more warnings of the fit")
+    return lines
 
 
 def parse_requirements(texts: Sequence[str], laws: Sequence[Law]) -> dict[str, float]:
@@ -130,17 +147,17 @@ def parse_requirements(texts: Sequence[str], laws: Sequence[Law]) -> dict[str, f
 
 
 def frontier_csv(frontiers: Sequence[Frontier]) -> str:
-    """One line a size, mixture and task: ``n, mixture, task, p, loss, low, high``."""
+    """One line a size, mixture and task, with the loss, its band and the law."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(["n", "mixture", "task", "p", "loss", "low", "high"])
+    writer.writerow(["n", "mixture", "task", "p", "loss", "low", "high", "law"])
     for one in frontiers:
         for row, weights in enumerate(one.weights.tolist()):
-            mixture = dict(zip(one.tasks, weights, strict=True))
+            mixture = format_mixture(dict(zip(one.tasks, weights, strict=True)))
             for k, task in enumerate(one.tasks):
                 ends = (one.losses[row, k], one.low[row, k], one.high[row, k])
                 cells = [cell(float(value)) for value in (one.n, weights[k], *ends)]
-                writer.writerow([cells[0], format_mixture(mixture), task, *cells[1:]])
+                writer.writerow([cells[0], mixture, task, *cells[1:], one.law])
     return buffer.getvalue()
 
 
@@ -154,7 +171,9 @@ def to_record(found: Recommendation) -> dict[str, Any]:
 
 def recommendation_text(found: Recommendation) -> str:
     """A recommendation for a person."""
-    lines = [f"for n = {found.n:.4g}, {found.objective} objective:"]
+    far = [text for text in found.warnings if "fitted size" in text]
+    size = f"n = {found.n:.4g}" if not far else far[0]
+    lines = [f"for {size}, {found.objective} objective:"]
     for task, weight in found.weights.items():
         low, high = found.weight_intervals[task]
         loss, (below, above) = found.losses[task], found.loss_intervals[task]
@@ -175,7 +194,14 @@ def recommendation_text(found: Recommendation) -> str:
         shown = " ".join(f"{task}={w:.3f}" for task, w in found.unconstrained.items())
         lines.append(f"  the cap on repetition binds; without it {shown}")
     lines.append(found.verdict)
-    lines += [f"warning: {text}" for text in found.warnings]
+    lines.append(
+        f"{found.law} on {', '.join(filter(None, [found.test_set, found.group]))}: "
+        f"{found.backtest}"
+    )
+    doubts = [text for text in found.warnings if text not in far]
+    lines += [f"warning: {text}" for text in doubts[:_SHOWN]]
+    if len(doubts) > _SHOWN:
+        lines.append(f"and {len(doubts) - _SHOWN} more warnings (--json)")
     return "\n".join(lines)
 
 

@@ -142,6 +142,11 @@ class Vocabulary:
         return self._pieces.get_piece_size()
 
     @functools.cached_property
+    def pieces(self) -> list[str]:
+        """The text of every piece, by id."""
+        return [self._pieces.id_to_piece(i) for i in range(self.size)]
+
+    @functools.cached_property
     def byte_pieces(self) -> np.ndarray:
         """Whether each piece is a byte that stands for part of an unknown
         character, bool [size]."""

@@ -23,6 +23,7 @@ are set apart by something else. Sizes are divided by ``law.reference["n"]``, so
 ``beta`` is the reducible loss there and carries no unit of n.
 """
 
+from models.laws.alternatives import Alternative
 from models.laws.approximate import ApproximateLaw, fit_approximate
 from models.laws.bivariate import BivariateLaw, fit_bivariate
 from models.laws.fitting import Options
@@ -38,12 +39,7 @@ from models.laws.power import (
     fit_univariate,
 )
 from models.laws.query import Query
-from models.laws.recommendation import (
-    Alternative,
-    Recommendation,
-    Repetition,
-    recommend,
-)
+from models.laws.recommendation import Recommendation, Repetition, recommend
 
 __all__ = [
     "Alternative",

@@ -119,6 +119,16 @@ class ApproximateLaw(Law):
         return weighting.group in self.groups
 
     def _form(self, points: Points) -> CapacityForm:
+        if self.task in self.tasks and (points.own == 0).any():
+            raise UserError(
+                f"{self.name}: p = 0; no run without the task was fitted: expected a "
+                "positive weight"
+            )
+        if self.capacity.needs_mixture and np.isnan(points.shares).any():
+            raise UserError(
+                f"{self.name}: its {self.form} function needs every task's weight; "
+                f"give the whole mixture of {', '.join(self.tasks)}"
+            )
         x = points.n / self.reference["n"]
         return CapacityForm(x, points.own, points.shares, self.capacity)
 

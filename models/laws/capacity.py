@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -26,12 +26,14 @@ class Capacity(Protocol):
     Attributes:
       label: Its name in a law's ``form``.
       equation: f as an equation, with its source.
+      needs_mixture: Whether f depends on the other tasks' weights too.
       names: Its coefficients.
       lower, upper: Their bounds.
     """
 
     label: str
     equation: str
+    needs_mixture: bool
     names: tuple[str, ...]
     lower: tuple[float, ...]
     upper: tuple[float, ...]
@@ -65,6 +67,7 @@ class Flexible:
 
     label: str = "flexible"
     equation: str = "f = p + c1 p^c2 (1-p)^c3   [M] eq. 11, 12"
+    needs_mixture: bool = False
     names: tuple[str, ...] = ("c1", "c2", "c3")
     lower: tuple[float, ...] = (-1.0, 0.05, 0.05)
     upper: tuple[float, ...] = (20.0, 10.0, 10.0)
@@ -94,6 +97,7 @@ class Linear:
 
     label: str = "linear"
     equation: str = "f = c1 (p - 1) + 1   [M] eq. 11, 13"
+    needs_mixture: bool = False
     names: tuple[str, ...] = ("c1",)
     lower: tuple[float, ...] = (-1.0,)
     upper: tuple[float, ...] = (2.0,)
@@ -127,6 +131,7 @@ class Transfer:
     tasks: tuple[str, ...]
     own: int
     repetition: bool
+    needs_mixture: ClassVar[bool] = True
 
     @property
     def label(self) -> str:

@@ -21,6 +21,32 @@ _NAMED = 8  # groups that a message lists
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
+class TradeOff:
+    """The laws that say what a mixture gives each of its tasks.
+
+    Attributes:
+      laws: Approximate laws, one for each trained task.
+      backtest: What the back-test thinks of them.
+      group: The group of runs they are of; empty without any.
+    """
+
+    laws: tuple[ApproximateLaw, ...]
+    backtest: str
+    group: str
+
+    @property
+    def test_set(self) -> str:
+        """Whose losses they predict."""
+        return self.laws[0].test_set
+
+    @property
+    def law(self) -> str:
+        """Which laws these are, in words."""
+        forms = dict.fromkeys(law.form for law in self.laws)
+        return f"{ApproximateLaw.kind} law ({', '.join(forms)})"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
 class LawSet:
     """Fitted laws, and what their back-tests say of each kind.
 
@@ -51,20 +77,7 @@ class LawSet:
         Raises:
           UserError: No group has these values, or several have.
         """
-        groups = self.groups
-        found = [group for group in groups if _matches(parse_group(group), by)]
-        if len(found) == 1:
-            return found[0]
-        shown = "; ".join(groups[:_NAMED]) + ("; .." if len(groups) > _NAMED else "")
-        asked = ",".join(f"{name}={value}" for name, value in by.items())
-        if not found:
-            known = shown or "none: the fit kept no runs apart"
-            raise UserError(f"--by {asked}: no such group; these laws have {known}")
-        raise UserError(
-            f"these laws are of {len(found)} groups of runs"
-            f"{f' with {asked}' if asked else ''} ({shown}); name one, as --by "
-            f"{found[0]}"
-        )
+        return group_named(self.groups, by)
 
     def candidates(self, task: str, test_set: str) -> list[Law]:
         """The laws of a task and test set, the one to believe first."""
@@ -100,6 +113,68 @@ class LawSet:
             return law
         raise refused
 
+    def trade_off(self, test_set: str | None = None, group: str = "") -> TradeOff:
+        """The laws that say what any mixture gives every trained task.
+
+        Args:
+          test_set: Whose laws; ``in_domain``, or else the only one, when omitted.
+          group: The group of runs.
+
+        Raises:
+          UserError: No such test set, a trained task without an approximate law, or
+            one with a coefficient that the runs do not determine.
+        """
+        name = self._test_set(test_set)
+        laws = {
+            law.task: law
+            for law in self.laws
+            if isinstance(law, ApproximateLaw)
+            and law.test_set == name
+            and group in law.groups
+        }
+        tasks = self._trained(name)
+        missing = [task for task in tasks if task not in laws]
+        if missing:
+            raise UserError(
+                f"no approximate law of {', '.join(missing)} on {name}, which a "
+                f"mixture of {', '.join(tasks)} needs; fit with --law "
+                "approximate, on runs of more mixtures and sizes"
+            )
+        for task in tasks:
+            unknown = laws[task].undetermined
+            if unknown:
+                raise UserError(
+                    f"{laws[task].name} on {name}: the runs do not determine "
+                    f"{', '.join(unknown)}, so they do not say which mixture is best; "
+                    "train other mixtures"
+                )
+        chosen = tuple(laws[task] for task in tasks)
+        return TradeOff(chosen, self.opinion(chosen[0]), group)
+
+    def _test_set(self, wanted: str | None) -> str:
+        names = list(dict.fromkeys(law.test_set for law in self.laws))
+        if wanted is not None and wanted not in names:
+            raise UserError(
+                f"no law of test set {wanted}; these laws have {', '.join(names)}"
+            )
+        if wanted is None and len(names) > 1 and "in_domain" not in names:
+            raise UserError(
+                f"these laws are of {len(names)} test sets ({', '.join(names)}); name "
+                "one with --test-set"
+            )
+        return wanted or ("in_domain" if "in_domain" in names else names[0])
+
+    def _trained(self, test_set: str) -> tuple[str, ...]:
+        """The trained tasks of a test set, of which a mixture is made."""
+        laws = [law for law in self.laws if law.test_set == test_set]
+        found = tuple(dict.fromkeys(name for law in laws for name in law.tasks))
+        if len(found) < 2:
+            raise UserError(
+                "a trade-off needs laws of two or more trained tasks; found "
+                f"{', '.join(found) or 'none'} on {test_set}"
+            )
+        return found
+
     def opinion(self, law: Law) -> str:
         """What the back-test thinks of a law, a sentence without a full stop."""
         backtest = self.backtests.get(law.test_set)
@@ -114,6 +189,31 @@ class LawSet:
             f"the back-test prefers the {best} law (RMSE {errors[best]:.4f}, "
             f"{against}), which cannot answer this"
         )
+
+
+def group_named(groups: Sequence[str], by: Mapping[str, str]) -> str:
+    """The one of several groups of runs that has these values.
+
+    Args:
+      groups: Groups, as ``arch=B,data=10``.
+      by: Column -> value; empty where there is only one group.
+
+    Raises:
+      UserError: No group has these values, or several have.
+    """
+    found = [group for group in groups if _matches(parse_group(group), by)]
+    if len(found) == 1:
+        return found[0]
+    shown = "; ".join(groups[:_NAMED]) + ("; .." if len(groups) > _NAMED else "")
+    asked = ",".join(f"{name}={value}" for name, value in by.items())
+    if not found:
+        known = shown or "none: the fit kept no runs apart"
+        raise UserError(f"--by {asked}: no such group; there is {known}")
+    raise UserError(
+        f"there are {len(found)} groups of runs"
+        f"{f' with {asked}' if asked else ''} ({shown}); name one, as --by "
+        f"{found[0]}"
+    )
 
 
 def parse_group(group: str) -> dict[str, str]:

@@ -27,7 +27,10 @@ def warnings(
     found = _bounds(form, best)
     sizes = len(np.unique(runs.n))
     if sizes < 4:
-        found.append(f"{sizes} model sizes; the exponent needs 4 or more to be trusted")
+        plural = "s" if sizes > 1 else ""
+        found.append(
+            f"{sizes} model size{plural}; the exponent needs 4 or more to be trusted"
+        )
     found += _lonely(runs)
     if spread.dof == 0:
         found.append("as many coefficients as runs: no error can be estimated")

@@ -28,6 +28,7 @@ class Frontier:
       weights: The mixtures, [points, tasks].
       losses: Predicted value of each task, [points, tasks].
       low, high: Interval of the law's value, [points, tasks].
+      law: Kind of the laws that predict.
     """
 
     n: float
@@ -36,6 +37,7 @@ class Frontier:
     losses: Array
     low: Array
     high: Array
+    law: str = ApproximateLaw.kind
 
 
 def frontier(

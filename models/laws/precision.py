@@ -164,8 +164,8 @@ def precision(
             if law.dof >= _TRUSTED_DOF and law.residual_sd > 0:
                 sd = law.residual_sd
             scale = law.theta
-            rows = law.gradient(Query(sizes, as_mixture(tasks, at)))
-            wanted = law.gradient(Query(there, as_mixture(tasks, goals)))
+            rows = _gradient(law, tasks, sizes, at, own)
+            wanted = _gradient(law, tasks, there, goals, own)
         informs = at[:, own] > 0  # zero-shot rows are never fitted
         wanted = wanted[goals[:, own] > 0]
         rows = rows * informs[:, None]
@@ -175,6 +175,17 @@ def precision(
             part = (rows / sd, wanted / sd, informs, count, sd, prior)
             found.append(Task(task, *part))
     return Precision(sizes, price, tuple(found))
+
+
+def _gradient(
+    law: Law, tasks: Sequence[str], n: Array, shares: Array, own: int
+) -> Array:
+    """The law's gradient, [rows, coefficients]; 0 for a run without the task."""
+    trained = shares[:, own] > 0
+    found = np.zeros((len(n), len(law.parameters)))
+    mixture = as_mixture(tasks, shares[trained])
+    found[trained] = law.gradient(Query(n[trained], mixture))
+    return found
 
 
 def _typical(

@@ -8,41 +8,20 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from models.errors import UserError
+from models.laws.alternatives import (
+    Alternative,
+    usual_mixtures,
+    verdict,
+    warnings,
+)
 from models.laws.frontier import as_mixture, check_laws
 from models.laws.law import Law
 from models.laws.objectives import EDGE, Objective, Problem, repetition_caps, sign
 from models.laws.query import Query
 from models.laws.sigma import drawn_laws, half_width, moved_laws
 from models.laws.solver import Array
-from models.laws.verdict import verdict, warnings
 
-TEMPERATURE = 5.0
 _DRAWS = 40  # draws of the laws that the winner's curse is averaged over
-
-
-@dataclasses.dataclass(frozen=True)
-class Alternative:
-    """A usual way to choose weights, beside the recommended ones.
-
-    Attributes:
-      name: ``uniform``, ``proportional`` or ``temperature 5``.
-      weights, losses: Per task.
-      objective: Its value of the objective.
-      gain: How much better the recommendation's objective is.
-      gain_interval: Interval of the gain.
-    """
-
-    name: str
-    weights: Mapping[str, float]
-    losses: Mapping[str, float]
-    objective: float
-    gain: float
-    gain_interval: tuple[float, float]
-
-    @property
-    def exceeds_uncertainty(self) -> bool:
-        """Whether the gain is distinguishable from none."""
-        return self.gain_interval[0] > 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,9 +34,10 @@ class Recommendation:
       preference: Weight of each task in it; they sum to 1.
       weights, weight_intervals: The recommended mixture.
       losses, loss_intervals: What it should give, for a newly trained model.
-      believed: The objective there as the laws say, to compare with alternatives; of
-        a metric that rises, larger is better.
-      value: The same corrected for having been chosen as the best.
+      believed: The objective there as the laws say; of a metric that rises, larger
+        is better.
+      value: The same corrected for having been chosen as the best: to compare with
+        alternatives.
       optimism: The correction: how much too good a chosen optimum looks.
       alternatives: Other ways to choose.
       requirements: The largest admissible loss of each task that has one.
@@ -65,7 +45,10 @@ class Recommendation:
       unconstrained: The weights without the cap on repetition, when that binds.
       level: Nominal coverage of the intervals.
       verdict: The outcome in words.
-      warnings: What speaks against trusting it, sentences.
+      warnings: What speaks against trusting it, sentences; extrapolation first.
+      law: Which laws predict, in words; empty where nobody says.
+      backtest: What the back-test thinks of them.
+      test_set, group: Whose losses, and of which group of runs.
     """
 
     n: float
@@ -85,6 +68,10 @@ class Recommendation:
     level: float
     verdict: str
     warnings: tuple[str, ...]
+    law: str = ""
+    backtest: str = ""
+    test_set: str = ""
+    group: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -116,8 +103,7 @@ def recommend(
     Args:
       laws: Approximate joint laws, one a task.
       n: Non-embedding parameters of the model to train.
-      preference: Weight of each task in the objective; equal when omitted, and 0
-        for a task that is not named.
+      preference: Weight of each task in the objective; equal when omitted.
       objective: See `models.laws.objectives.Problem`.
       require: The worst admissible value of some tasks.
       examples: Training examples available for each task: adds proportional and
@@ -126,7 +112,7 @@ def recommend(
       level: Nominal coverage of the intervals.
 
     Raises:
-      UserError: An unknown task, a negative or all-zero preference, caps that leave
+      UserError: An unknown or missing task, an all-zero preference, caps that leave
         no mixture, or laws that do not span a trade-off.
     """
     problem = _problem(laws, n, preference, objective, require, examples, repetition)
@@ -136,11 +122,10 @@ def recommend(
     spread = _spread(problem, best, np.array(list(others.values())), level)
     query = Query(n, as_mixture(tasks, best))
     intervals = {law.task: law.interval(query, level) for law in laws}
-    alternatives = tuple(
-        _alternative(problem, best, name, weights, float(half))
-        for (name, weights), half in zip(others.items(), spread.gains, strict=True)
-    )
-    feasible, believed = problem.feasible(best), float(problem.values(best[None])[0])
+    believed = float(problem.values(best[None])[0])
+    value = believed + spread.optimism
+    alternatives = _compared(problem, (believed, value), others, spread.gains)
+    feasible = problem.feasible(best)
     return Recommendation(
         n=float(n),
         objective=objective,
@@ -150,7 +135,7 @@ def recommend(
         losses={law.task: float(law.predict(query)) for law in laws},
         loss_intervals={t: (float(a), float(b)) for t, (a, b) in intervals.items()},
         believed=problem.shown(believed),
-        value=problem.shown(believed + spread.optimism),
+        value=problem.shown(value),
         optimism=spread.optimism,
         alternatives=alternatives,
         requirements=dict(require or {}),
@@ -278,32 +263,6 @@ def _optimism(problem: Problem, best: Array, moves: Array) -> float:
     return max(lost, 0.0) * (2.0 if problem.objective == "weighted" else 1.0)
 
 
-def usual_mixtures(
-    tasks: Sequence[str], examples: Mapping[str, float] | None
-) -> dict[str, Array]:
-    """Uniform weights and, with data sizes, proportional and temperature ones.
-
-    Raises:
-      UserError: ``examples`` lacks a task or has a number that is not positive.
-    """
-    found = {"uniform": np.full(len(tasks), 1.0 / len(tasks))}
-    if examples is None:
-        return found
-    bad = [task for task in tasks if not examples.get(task, 0) > 0]
-    if bad:
-        raise UserError(
-            f"examples: {', '.join(bad)}: expected the number of training examples, "
-            "a positive number for every task"
-        )
-    share = np.array([float(examples[task]) for task in tasks])
-    share /= share.sum()
-    flat = share ** (1.0 / TEMPERATURE)
-    return found | {
-        "proportional": share,
-        f"temperature {TEMPERATURE:g}": flat / flat.sum(),
-    }
-
-
 def _preference(
     tasks: tuple[str, ...], preference: Mapping[str, float] | None
 ) -> Array:
@@ -315,7 +274,14 @@ def _preference(
             f"prefer: unknown task {', '.join(unknown)}; these laws know "
             f"{', '.join(tasks)}"
         )
-    wanted = np.array([float(preference.get(task, 0.0)) for task in tasks])
+    missing = [task for task in tasks if task not in preference]
+    if missing:
+        raise UserError(
+            f"prefer: {', '.join(missing)} {'is' if len(missing) == 1 else 'are'} not "
+            f"named; expected a weight for each of {', '.join(tasks)}, 0 for one that "
+            "does not matter"
+        )
+    wanted = np.array([float(preference[task]) for task in tasks])
     if not (np.isfinite(wanted).all() and (wanted >= 0).all() and wanted.sum() > 0):
         shown = ",".join(f"{task}={w:g}" for task, w in preference.items())
         raise UserError(
@@ -324,17 +290,34 @@ def _preference(
     return wanted / wanted.sum()
 
 
-def _alternative(
-    problem: Problem, best: Array, name: str, weights: Array, half: float
-) -> Alternative:
-    values = problem.values(np.stack([best, weights]))
-    gain = float(values[1] - values[0])
-    query = Query(problem.n, as_mixture(problem.tasks, weights))
-    return Alternative(
-        name=name,
-        weights=_named(problem.tasks, weights),
-        losses={law.task: float(law.predict(query)) for law in problem.laws},
-        objective=problem.shown(float(values[1])),
-        gain=gain,
-        gain_interval=(gain - half, gain + half),
-    )
+def _compared(
+    problem: Problem,
+    values: tuple[float, float],
+    others: Mapping[str, Array],
+    halves: Array,
+) -> tuple[Alternative, ...]:
+    """Other mixtures beside the recommended one.
+
+    Args:
+      problem: The choice.
+      values: Its objective as the laws say, and corrected.
+      others: Name -> mixture, [tasks].
+      halves: Half the interval of each gain.
+    """
+    believed, corrected = values
+    found = []
+    for (name, weights), half in zip(others.items(), halves.tolist(), strict=True):
+        objective = float(problem.values(weights[None])[0])
+        gain = objective - corrected
+        query = Query(problem.n, as_mixture(problem.tasks, weights))
+        found.append(
+            Alternative(
+                name=name,
+                weights=_named(problem.tasks, weights),
+                losses={law.task: float(law.predict(query)) for law in problem.laws},
+                objective=problem.shown(objective),
+                gain=gain,
+                gain_interval=(gain - half, objective - believed + half),
+            )
+        )
+    return tuple(found)

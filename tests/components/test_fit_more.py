@@ -148,7 +148,7 @@ def test_one_size_is_refused_unless_only_weights_are_asked_for(tmp_path: Path) -
         fitted(Config(draws=0), table, tmp_path / "fit")
     config = Config(draws=0, laws=("approximate",), capacity="linear", single_size=True)
     laws, _ = fitted(config, table, tmp_path / "fit")
-    assert any("1 model sizes" in text for text in laws[0].warnings)
+    assert any("1 model size;" in text for text in laws[0].warnings)
 
 
 def test_bleu_is_fitted_by_its_distance_to_the_ceiling(tmp_path: Path) -> None:

@@ -137,7 +137,7 @@ def test_a_damaged_law_file_is_refused_in_one_line(
         ("fit TABLE --out OUT --seed -4", "--seed: -4; expected 0 or more"),
         ("fit TABLE --out TABLE/x", "is a file, not a folder"),
         ("fit TABLE --out OUT --fix alhpa=0.3", "none of these laws has a coefficient"),
-        ("fit TABLE --out OUT --fix alpha", "--fix alpha: cannot read 'alpha'"),
+        ("fit TABLE --out OUT --fix alpha", "--fix: cannot read 'alpha'"),
         ("fit TABLE --out OUT --fix alpha=99", "alpha fixed at 99; expected"),
         ("fit TABLE --out OUT --hold-out 5M", "held-out size 5M is not in the table"),
         ("fit TABLE --out OUT --test-set wmt", "no test set wmt; the table has"),
@@ -148,7 +148,10 @@ def test_a_damaged_law_file_is_refused_in_one_line(
             "predict SHAPES --n-enc 1e8 --n-dec 1e8 --p en-de=0.5",
             "those there are are of",
         ),
-        ("predict LAWS --n 1e9 --p en-de=0.3 --level 1", "'1' is not between 0 and 1"),
+        (
+            "predict LAWS --n 1e9 --p en-de=0.3 --level 1",
+            "--level: 1; expected between 0 and 1",
+        ),
         ("recommend LAWS --n 1e9 --test-set wmt", "no law of test set wmt"),
     ],
 )

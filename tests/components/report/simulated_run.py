@@ -128,5 +128,7 @@ def recommended_on_chrf(folder: Path) -> None:
     held_out = fit.HeldOut(sizes=("708M",))
     config = fit.Config(metric="chrf", held_out=held_out, draws=20)
     fit.run(config, table=folder / "evaluate", output=folder / "fit")
-    asked = recommend.Config(n=1e9, require=("en-zh>=48",), prefer={"en-de": 3})
+    asked = recommend.Config(
+        n=1e9, require=("en-zh>=48",), prefer={"en-de": 3, "en-zh": 0}
+    )
     recommend.run(asked, laws=folder / "fit", output=folder / "recommend")
