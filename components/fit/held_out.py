@@ -106,7 +106,14 @@ def query_of(run: Observations) -> Query:
     sides = [
         None if math.isnan(side) else side for side in (run.n_enc[0], run.n_dec[0])
     ]
-    return Query(float(run.n[0]), mixture, *sides, group=str(run.group[0]))
+    seen = float(run.tokens[0].sum())
+    return Query(
+        float(run.n[0]),
+        mixture,
+        *sides,
+        group=str(run.group[0]),
+        tokens=None if math.isnan(seen) else seen,
+    )
 
 
 def _compared(

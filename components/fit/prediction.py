@@ -79,6 +79,7 @@ def predict(
     *,
     sides: tuple[float, float] | None = None,
     by: Mapping[str, str] | None = None,
+    tokens: float | None = None,
 ) -> list[Prediction]:
     """Predicts every task with a positive weight in a mixture.
 
@@ -90,6 +91,7 @@ def predict(
       level: Nominal coverage of the interval.
       sides: Parameters of encoder and decoder, for bivariate laws.
       by: Column -> value of the group of runs, where there are several.
+      tokens: Training tokens of all tasks; as many as the fitted runs had when None.
 
     Raises:
       UserError: No such file, task or group, an impossible size or mixture, or a
@@ -105,7 +107,7 @@ def predict(
             "expected a positive weight"
         )
     mixture = complete_mixture(known, p)
-    query = Query(n, mixture, group=group)
+    query = Query(n, mixture, group=group, tokens=tokens)
     targets = dict.fromkeys((law.task, law.test_set) for law in known.laws)
     found = []
     for task, test_set in targets:

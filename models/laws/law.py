@@ -64,6 +64,9 @@ class Law(abc.ABC):
     """
 
     kind: ClassVar[str]
+    # Whether it predicts mixtures that it was not fitted on, and knows amounts of data.
+    any_mixture: ClassVar[bool] = False
+    knows_tokens: ClassVar[bool] = False
 
     task: str
     test_set: str
