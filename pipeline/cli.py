@@ -33,6 +33,7 @@ start here:
   polyscale plan quickstart        what a sweep will train, and how long it takes
   polyscale run quickstart         text -> models -> laws -> runs/quickstart/report
   polyscale fit my_runs.csv --out laws     only the laws, of runs you already have
+  polyscale report laws                    ... and their figures
 
 `polyscale COMMAND --help` explains each command.
 exit status: 0 done, 2 a mistake in what was asked (one line says which), 75 stopped by
@@ -61,7 +62,7 @@ COMMANDS = {
         "experiment_commands", "OneStep", "trained models -> the metrics table"
     ),
     "report": (
-        "experiment_commands", "OneStep", "everything -> one page with the figures"
+        "report_command", "Report", "everything -> one page with the figures"
     ),
     "plan": ("experiment_commands", "Plan", "sizes, trials, FLOPs and time of a sweep"),
     "status": ("experiment_commands", "Status", "how far a run has come"),
