@@ -32,6 +32,7 @@ start here:
   polyscale plan quickstart        what a sweep will train, and how long it takes
   polyscale run quickstart         text -> models -> laws -> runs/quickstart/report
   polyscale fit my_runs.csv --out laws     only the laws, of runs you already have
+  polyscale report laws                    ... and their figures
 
 `polyscale COMMAND --help` explains each command.
 exit status: 0 done, 2 a mistake in what was asked (one line says which), 75 stopped by
@@ -56,7 +57,7 @@ COMMANDS = {
     "train": ("experiment_commands.OneStep", "tokens -> one trained model a trial"),
     "evaluate": ("experiment_commands.OneStep", "trained models -> the metrics table"),
     "report": (
-        "experiment_commands.OneStep",
+        "report_command.Report",
         "everything -> one page with the figures",
     ),
     "plan": ("experiment_commands.Plan", "sizes, trials, FLOPs and time of a sweep"),

@@ -92,8 +92,6 @@ class Predict(_Question):
             sides = (_given("n-enc", self.n_enc), _given("n-dec", self.n_dec))
         else:
             n = _given("n", self.n)
-            if self.p is None:
-                raise UserError("predict: --p is missing")
         found = prediction.predict(
             self.source,
             n,

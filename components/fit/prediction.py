@@ -165,12 +165,15 @@ def _is_of(law: Law, p: Mapping[str, float]) -> bool:
 
 
 def complete_mixture(laws: LawSet, p: Mapping[str, float]) -> dict[str, float]:
-    """The whole mixture; the other of two tasks gets the rest.
+    """The whole mixture; the other of two tasks gets the rest, a single task all.
 
     Raises:
       UserError: An unknown task, or weights that do not sum to 1.
     """
     tasks = laws.tasks
+    if not p and len(tasks) > 1:
+        raise UserError(f"--p is missing; these laws know {', '.join(tasks)}")
+    p = p or {tasks[0]: 1.0}
     unknown = [task for task in p if task not in tasks]
     if unknown:
         raise UserError(

@@ -246,6 +246,20 @@ class Law(abc.ABC):
         shape = points.shape
         return f.reshape(shape), low.reshape(shape), high.reshape(shape)
 
+    def log_fraction(self, mixture: Shares) -> tuple[Array, Array]:
+        """Logarithm of the effective fraction, and how it depends on the coefficients.
+
+        Args:
+          mixture: As in `effective_fraction`.
+
+        Returns:
+          log f [rows] and its gradient [rows, parameters].
+
+        Raises:
+          UserError: As `effective_fraction`.
+        """
+        return self._log_fraction(self._points(Query(1.0, mixture)))
+
     def describe(self) -> str:
         """The law as a scientist writes it."""
         return law_text(self)
