@@ -221,7 +221,8 @@ class _ProgressHandler(logging.StreamHandler):
 
     def filter(self, record: logging.LogRecord) -> bool:
         ours = record.name.partition(".")[0] in PACKAGES
-        return ours or record.levelno >= logging.ERROR
+        told = ours or record.levelno >= logging.ERROR
+        return told and bool(super().filter(record))
 
 
 def _configure_logging() -> None:
