@@ -63,7 +63,7 @@ def uninterrupted(tokens, tmp_path_factory):
     return output, train(tokens, output)
 
 
-class Killing(sweep.Progress):
+class Killing(sweep.ProgressLine):
     """Kills the worker at given steps of a trial, each once."""
 
     signals: dict[tuple[str, int], int] = {}
@@ -179,7 +179,7 @@ def test_stopped_killed_and_crashed_it_ends_as_if_nothing_had_happened(
 
     # The first trial goes on, is killed, and its next worker does not even start:
     # the sweep goes on without it.
-    monkeypatch.setattr(sweep, "Progress", Killing)
+    monkeypatch.setattr(sweep, "ProgressLine", Killing)
     Killing.signals = {(FIRST.id, 150): signal.SIGKILL}
     monkeypatch.setattr(worker_pool, "_start", second_one_dies(worker_pool._start))
     made = train(tokens, output)
