@@ -18,6 +18,7 @@ from models.laws.capacity import capacity
 from models.laws.choice import KINDS, LawSet
 from models.laws.law import Law
 from models.laws.observations import Weighting
+from models.laws.uncertainty import Misfit
 
 FILE_NAME = "laws.json"
 FORMAT = "polyscale.laws"
@@ -134,6 +135,7 @@ def _to_record(law: Law) -> dict[str, Any]:
         "undetermined": list(law.undetermined),
         "noise": dict(law.noise),
         "shared_noise": {task: _matrix(m) for task, m in law.shared_noise.items()},
+        "misfit": dataclasses.asdict(law.misfit),
         "warnings": list(law.warnings),
     }
 
@@ -177,6 +179,7 @@ def _from_record(record: Mapping[str, Any]) -> Law:
             other: np.array(cross, dtype=float)
             for other, cross in record.get("shared_noise", {}).items()
         },
+        misfit=Misfit(**record.get("misfit", {})),
         **own,
     )
 
@@ -203,6 +206,7 @@ def _provenance(record: Mapping[str, Any]) -> Provenance:
             scheme=one["scheme"],
             candidates=tuple(Candidate(**candidate) for candidate in one["candidates"]),
             chosen=one["chosen"],
+            step=one.get("step", 1.0),
         )
         for test_set, one in record.get("backtest", {}).items()
         if "candidates" in one
