@@ -26,11 +26,11 @@ EXTRAS = {
         "apache-beam>=2.77,<3",
         "charset-normalizer>=3.3",
         "lxml>=5",
+        "py3langid>=0.4",
         "pyarrow>=16",
         "sentencepiece>=0.2.1",
         "zstandard>=0.22",
     ],
-    "language": ["py3langid>=0.4"],  # the rule wrong_language
     "evaluate": ["ctranslate2>=4.8,<5", "sacrebleu>=2.6,<3"],
     "kubeflow": ["kfp>=2.17,<2.17.3"],
 }

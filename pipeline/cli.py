@@ -74,7 +74,7 @@ COMMANDS = {
     "translate": (
         "translation_commands", "Translate", "lines of text with a trained model"
     ),
-    "export": ("translation_commands", "Export", "a trained model for a server"),
+    "export": ("translation_commands", "Export", "a trained model for other programs"),
 }  # fmt: skip
 
 

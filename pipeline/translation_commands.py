@@ -7,15 +7,16 @@ import logging
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, Literal
 
 from components.engines.preemption import Preempted
+from components.engines.tensorflow_start import start_tensorflow
 from models.errors import FieldError, UserError
 from models.nmt.search_options import SearchOptions
 from pipeline.options import Call, option, options_of
 
 if TYPE_CHECKING:
-    from components.serve.lines import Found, LineTranslator, Tally
+    from components.serve.lines import LineTranslator, Tally, Translated
 
 log = logging.getLogger(__name__)
 
@@ -25,7 +26,11 @@ _SEARCH = (
 # What a model was exported with, or what only another model needs.
 _NOT_OF_EXPORTED = (
     *(f"--{name.replace('_', '-')}" for name in _SEARCH),
-    "--from", "--batch", "--longest", "--tokens", "--zero-shot",
+    "--from", "--compute-type", "--batch", "--longest", "--tokens", "--zero-shot",
+)  # fmt: skip
+_OF_SAVED_MODELS = (
+    "--beams", "--length-normalisation", "--max-length-ratio", "--lengths",
+    "--zero-shot",
 )  # fmt: skip
 _FIRST_REPORT = 1.0  # seconds before progress is worth a line
 
@@ -35,7 +40,7 @@ class _OfModel:
     """A trained model.
 
     Attributes:
-      checkpoint: Folder of a trial, or of a model that `export` wrote.
+      checkpoint: Folder of a trial; for translate also a SavedModel of export.
       tokens: The artifact of tokenize it was trained on; beside train when left out.
       zero_shot: Accept languages that the model was not trained for.
     """
@@ -58,10 +63,11 @@ class Translate(_OfModel):
 
     Attributes:
       to: Language to write; may be left out when the model writes only one.
-      source: Language to read, for a model that was not trained for the pair.
+      source: Language to read; refused when the model was not trained for the pair.
       search: How to search.
       scores: The score beside each translation.
-      batch: Sentences that are decoded side by side.
+      compute_type: Of the matrix products.
+      batch: Sentences that are decoded together.
       window: Lines that are read ahead and batched by length.
       longest: Source tokens of a sentence; longer lines are translated in pieces. The
         longest that the model was trained on when left out.
@@ -71,7 +77,8 @@ class Translate(_OfModel):
     source: str | None = option("LANGUAGE", default=None, flag="--from")
     search: SearchOptions = options_of(SearchOptions, only=_SEARCH)
     scores: bool = False
-    batch: int = 128
+    compute_type: Literal["float32", "bfloat16", "int8"] = "float32"
+    batch: int = 64
     window: int = 2000
     longest: int | None = option("TOKENS", default=None)
 
@@ -83,103 +90,133 @@ class Translate(_OfModel):
 
     def run(self, call: Call) -> None:
         """Translates standard input."""
-        from components.engines.tensorflow_start import start_tensorflow
         from components.serve.lines import Tally, groups, translate_lines
 
+        if self.search.samples:
+            call.refuse("--beams", because="--temperature draws samples")
+        else:
+            call.refuse("--seed", because="it is of samples, see --temperature")
         _check_folder(self.checkpoint)
-        start_tensorflow()
         translator = _translator(self, call)
         tally = Tally()
         lines = groups(sys.stdin.buffer, self.window)
-        report = _Progress()
+        progress = _Progress()
         number = 0
         try:
-            for found in translate_lines(translator, lines, tally, report):
+            for found in translate_lines(translator, lines, tally, progress):
                 _write(sys.stdout.buffer, found, number, self)
                 number += len(found)
         except (KeyboardInterrupt, Preempted) as stop:
             raise type(stop)(f"stopped; lines translated: {tally.lines}") from None
         finally:
-            report.end()
-        _say_what_was_odd(translator, tally)
+            progress.end()
+        _warn(translator, tally)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Export(_OfModel):
-    """Writes a trained model as a SavedModel that takes strings and returns
-    translations: tokenisation is inside, all languages are in one model. DIR/1, DIR/2,
-    ... are versions, as TensorFlow Serving wants them; the server needs the operations
-    of tensorflow-text.
+    """Writes a trained model for other programs. The formats are
+
+      saved-model   strings in, translations out: a SavedModel for TensorFlow Serving
+                    with tokenisation inside; DIR/1, DIR/2, ... are its versions, and
+                    the server needs the operations of tensorflow-text
+      ctranslate2   a model directory of CTranslate2, in float32
+      huggingface   transformers.T5ForConditionalGeneration.from_pretrained(DIR)
+      keras-hub     keras_hub.models.T5Backbone.from_preset(DIR)
+
+    All but the first hold the SentencePiece model of the vocabulary too.
 
     Attributes:
-      out: Folder of the model's versions.
-      search: How to search.
-      lengths: Source lengths, in tokens, to compile for; a text that is longer than the
-        last is cut.
-      batches: Numbers of texts to compile for.
+      format: See above.
+      out: New folder; of a SavedModel the folder of its versions.
+      search: How a SavedModel searches.
+      lengths: Source lengths, in tokens, to make a SavedModel's graphs for; a text that
+        is longer than the last is cut.
     """
 
+    format: Literal["saved-model", "ctranslate2", "huggingface", "keras-hub"] = (
+        "saved-model"
+    )
     out: Path = option("DIR")
     search: SearchOptions = options_of(SearchOptions, only=_SEARCH[:3])
     lengths: tuple[int, ...] = (32, 128)
-    batches: tuple[int, ...] = (1, 16)
+
+    def __post_init__(self) -> None:
+        rising = sorted(set(self.lengths))
+        if not rising or rising[0] < 1 or list(self.lengths) != rising:
+            shown = ",".join(map(str, self.lengths))
+            raise FieldError(
+                "lengths", f"{shown}; expected rising whole numbers of at least 1"
+            )
 
     def run(self, call: Call) -> None:
         """Exports the model, and prints where it is."""
-        from components.engines.tensorflow_start import start_tensorflow
-        from components.serve.versions import Shapes
+        from components.serve.trained import load_trained
 
-        shapes = Shapes(batches=self.batches, lengths=self.lengths)
+        if self.format != "saved-model":
+            call.refuse(
+                *_OF_SAVED_MODELS, because=f"--format {self.format} has no such thing"
+            )
         _check_folder(self.checkpoint)
-        start_tensorflow()
-        from components.evaluate.trained import load_trained
-        from components.serve.export import export
-
         trained = load_trained(self.checkpoint, self.tokens)
-        made = export(
-            trained, self.search, self.out, shapes=shapes, zero_shot=self.zero_shot
+        if self.format != "saved-model":
+            from components.serve.checkpoint_formats import export_checkpoint
+
+            export_checkpoint(trained, self.format, self.out)
+            print(self.out)
+            return
+        start_tensorflow()
+        from components.serve.saved_model import export_saved_model
+
+        print(
+            export_saved_model(
+                trained,
+                self.search,
+                self.out,
+                lengths=self.lengths,
+                zero_shot=self.zero_shot,
+            )
         )
-        print(made)
 
 
 def _check_folder(folder: Path) -> None:
     if not folder.is_dir():
         raise UserError(
             f"--checkpoint {folder}: no such folder; expected runs/NAME/train/TRIAL, "
-            "or a model that `polyscale export` wrote"
+            "or a SavedModel that `polyscale export` wrote"
         )
 
 
 def _translator(command: Translate, call: Call) -> LineTranslator:
-    from components.serve.versions import newest_export
+    from components.serve.exported import ExportedTranslator, newest_export
 
     exported = newest_export(command.checkpoint)
     if exported is not None:
-        from components.serve.exported import ExportedTranslator
-
         call.refuse(
             *_NOT_OF_EXPORTED,
             because=f"{exported} is an exported model, which holds this already",
         )
+        start_tensorflow()
         return ExportedTranslator(exported, command.to)
-    from components.evaluate.trained import load_trained
-    from components.serve.trial import TrialTranslator
+    from components.serve.texts import TextTranslator
+    from components.serve.trained import load_trained
 
     trained = load_trained(command.checkpoint, command.tokens)
     tag = trained.tag(command.to, command.source, zero_shot=command.zero_shot)
-    return TrialTranslator(
+    return TextTranslator(
         trained,
         command.search,
         to=command.to or trained.targets[0],
         tag=tag,
         longest=command.longest or trained.longest_source,
+        compute_type=command.compute_type,
         batch=command.batch,
     )
 
 
 def _write(
     stream: BinaryIO,
-    found: list[tuple[Found, ...]],
+    found: list[tuple[Translated, ...]],
     number: int,
     command: Translate,
 ) -> None:
@@ -221,14 +258,10 @@ class _Progress:
             sys.stderr.flush()
 
 
-def _say_what_was_odd(translator: LineTranslator, tally: Tally) -> None:
-    if tally.undecodable:
-        log.warning(
-            "%d of %d lines were not UTF-8; what could not be read is U+FFFD",
-            tally.undecodable,
-            tally.lines,
-        )
+def _warn(translator: LineTranslator, tally: Tally) -> None:
+    """Counts the lines that may not be translated as expected."""
     for count, what in (
+        (tally.undecodable, "were not UTF-8; unreadable bytes became U+FFFD"),
         (getattr(translator, "in_pieces", 0), "were long and translated in pieces"),
         (getattr(translator, "cut", 0), "were too long for the exported model and cut"),
     ):

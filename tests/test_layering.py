@@ -13,7 +13,15 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 FLOORS = ("models", "components", "pipeline")
-HEAVY = ("tensorflow", "keras", "apache_beam", "kfp", "sentencepiece", "sacrebleu")
+HEAVY = (
+    "tensorflow",
+    "keras",
+    "apache_beam",
+    "kfp",
+    "sentencepiece",
+    "sacrebleu",
+    "ctranslate2",
+)
 HOMELESS = ("utils", "util", "helpers", "helper", "common", "misc")
 MAX_FILE_LINES = 350
 MAX_FUNCTION_LINES = 60

@@ -77,8 +77,8 @@ class TestSet:
         """The scored sentences and their halves, see `parts_by_origin`."""
         if not self.origins:
             return parts_by_origin((), self.sentences)
-        own = np.array(self.origins)[self.numbers].tolist()
-        return parts_by_origin(own, self.sentences)
+        origins = np.array(self.origins)[self.numbers].tolist()
+        return parts_by_origin(origins, self.sentences)
 
 
 def load_test_sets(tokens: Path, tasks: Sequence[str]) -> tuple[TestSet, ...]:
@@ -155,9 +155,9 @@ def _origins(rows: np.ndarray, letters: Sequence[Mapping[str, Any]]) -> tuple[st
 
 def _check_whole(test_set: TestSet, expected: int) -> None:
     """Every sentence of the test set is there once."""
-    found = np.sort(np.append(test_set.numbers, np.array(test_set.left_out, int)))
-    if not np.array_equal(found, np.arange(expected)):
+    numbers = np.sort(np.append(test_set.numbers, np.array(test_set.left_out, int)))
+    if not np.array_equal(numbers, np.arange(expected)):
         raise UserError(
-            f"evaluate {test_set.task} {test_set.name}: {len(set(found.tolist()))} "
+            f"evaluate {test_set.task} {test_set.name}: {len(set(numbers.tolist()))} "
             f"sentences in the files, {expected} expected; run tokenize again"
         )

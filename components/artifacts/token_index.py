@@ -119,12 +119,12 @@ class TokenIndex:
         if not path.is_file():
             raise UserError(f"{directory}: no {FILE_NAME}; run tokenize first")
         record = json.loads(path.read_text(encoding="utf-8"))
-        found = {name: record.pop(name, None) for name in _FORMAT}
-        if found != _FORMAT:
+        version = {name: record.pop(name, None) for name in _FORMAT}
+        if version != _FORMAT:
             raise UserError(
-                f"{path}: {found['format']} of version {found['version']}; expected "
-                f"{_FORMAT['format']} of version {_FORMAT['version']}; make it again "
-                "with --force tokenize"
+                f"{path}: {version['format']} of version {version['version']}; "
+                f"expected {_FORMAT['format']} of version {_FORMAT['version']}; make "
+                "it again with --force tokenize"
             )
         tasks = {
             task: TaskTokens(
@@ -149,5 +149,5 @@ class TokenIndex:
 
     def training_rows(self, task: str) -> int:
         """Training rows of a task; 0 when it has none, or is not here."""
-        found = self.tasks.get(task)
-        return found.train.rows if found and found.train else 0
+        tokens = self.tasks.get(task)
+        return tokens.train.rows if tokens and tokens.train else 0

@@ -107,15 +107,15 @@ class TokenRows:
         """Rows by their numbers, int ``[n]`` -> records ``[n]``, a copy."""
         # As bytes: NumPy copies a matrix faster than records.
         size = self.kind.itemsize
-        found = np.empty((len(numbers), size), np.uint8)
+        rows = np.empty((len(numbers), size), np.uint8)
         places = np.searchsorted(self._ends, numbers, side="right")
         for place in np.unique(places).tolist():
             chosen = np.flatnonzero(places == place)
             shard = self.shards[place]
             content = shard.view(np.uint8).reshape(len(shard), size)
             first = self._ends[place] - len(shard)
-            found[chosen] = content.take(numbers[chosen] - first, axis=0)
-        return found.view(self.kind)[:, 0]
+            rows[chosen] = content.take(numbers[chosen] - first, axis=0)
+        return rows.view(self.kind)[:, 0]
 
 
 def load_rows(directory: Path, task: str, split: str) -> TokenRows:

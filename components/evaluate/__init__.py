@@ -5,10 +5,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from components.artifacts import manifest
+from components.artifacts import manifest, metrics_table
 from components.artifacts.manifest import Manifest
 from components.engines.tensorflow_start import start_tensorflow
 from components.evaluate.config import Config
+from components.evaluate.layout import Folders
+from components.train.layout import load_record
 from models.errors import UserError
 
 __all__ = ["Config", "run"]
@@ -50,18 +52,25 @@ def run(
 
     def make(directory: Path) -> dict[str, int]:
         start_tensorflow()
-        from components.evaluate.artifacts import Artifacts
-        from components.evaluate.step import evaluate_all
+        from components.evaluate import losses, quality
 
-        places = Artifacts(
+        folders = Folders(
             train=train,
             tokens=tokens,
             ingest=ingest,
-            directory=directory,
-            kept=output.with_name(f".{output.name}.translations"),
+            output=directory,
+            translations=output.with_name(f".{output.name}.translations"),
             base=base,
         )
-        return evaluate_all(config, places)
+        trials = manifest.load(train).config["trials"]
+        rows = losses.measure(folders, trials, config.stack)
+        if config.quality is not None:
+            measured = quality.measure(config.quality, folders, trials)
+            rows = measured.add_to(rows, curve=config.quality.curve)
+        metrics_table.save(directory / metrics_table.FILE_NAME, rows)
+        records = [load_record(train / name) for name in trials]
+        failed = sum(record["status"] == "failed" for record in records)
+        return {"trials": len(trials), "failed": failed, "rows": len(rows)}
 
     return manifest.complete(
         "evaluate", output, config=config, inputs=inputs, make=make

@@ -19,8 +19,7 @@ from pathlib import Path
 import numpy as np
 import tensorflow as tf
 
-from components.evaluate.hypotheses import Translation
-from components.evaluate.scores import Scores, mean_scores
+from components.evaluate.metric import SentenceMetric
 from models.errors import UserError
 
 CONFIG = "bleurt_config.json"
@@ -29,7 +28,7 @@ _INPUTS = ("input_ids", "input_mask", "segment_ids")
 _BATCH = 32
 
 
-class Bleurt:
+class Bleurt(SentenceMetric):
     """A checkpoint of BLEURT as a metric of `components.evaluate.quality`.
 
     Args:
@@ -39,7 +38,7 @@ class Bleurt:
       UserError: It is not one, or a file of it is missing.
     """
 
-    name = column = "bleurt"
+    name = "bleurt"
 
     def __init__(self, folder: Path):
         config = _read_config(folder)
@@ -56,29 +55,9 @@ class Bleurt:
         _check_signature(folder, self._predict)
         self.signature = f"model:{config['name']}|refs:max|length:{self.length}"
 
-    def score(
-        self, translation: Translation, parts: Mapping[str, np.ndarray]
-    ) -> Scores:
-        """Means over sentences; the best of several references counts."""
-        pairs = [
-            (reference, hypothesis, i)
-            for i, (references, hypothesis) in enumerate(
-                zip(translation.text.references, translation.hypotheses, strict=True)
-            )
-            for reference in references
-        ]
-        found = self.score_pairs([pair[:2] for pair in pairs])
-        best = np.full(len(translation.hypotheses), -np.inf)
-        np.maximum.at(best, [pair[2] for pair in pairs], found)
-        return mean_scores(best, parts, self.signature)
-
-    def problem(self, language: str) -> str:
-        """Nothing: it has one tokenizer for all languages."""
-        return ""
-
-    def score_pairs(self, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
-        """Scores of (reference, candidate) pairs, float64 ``[pairs]``."""
-        encoded = [self.encode(*pair) for pair in pairs]
+    def score_triples(self, triples: Sequence[tuple[str, str, str]]) -> np.ndarray:
+        """See `SentenceMetric`; the source does not matter."""
+        encoded = [self.encode(*pair) for _, *pair in triples]
         order = sorted(range(len(encoded)), key=lambda i: len(encoded[i][0]))
         scores = np.zeros(len(encoded))
         for first in range(0, len(order), _BATCH):

@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
-from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
-from components.evaluate.hypotheses import Translation
-from components.evaluate.scores import Scores, mean_scores
+from components.evaluate.metric import SentenceMetric
 from models.errors import UserError
 
 _BATCH = 16
 
 
-class Comet:
+class Comet(SentenceMetric):
     """A COMET model as a metric of `components.evaluate.quality`.
 
     Args:
@@ -30,7 +29,7 @@ class Comet:
       UserError: COMET is not installed, or the model cannot be had.
     """
 
-    name = column = "comet"
+    name = "comet"
 
     def __init__(self, model: str):
         if importlib.util.find_spec("comet") is None:
@@ -45,25 +44,11 @@ class Comet:
         version = importlib.metadata.version("unbabel-comet")
         self.signature = f"model:{model}|refs:max|version:{version}"
 
-    def score(
-        self, translation: Translation, parts: Mapping[str, np.ndarray]
-    ) -> Scores:
-        """Means over sentences; the best of several references counts."""
-        text = translation.text
-        asked = [
-            (i, {"src": source, "mt": hypothesis, "ref": reference})
-            for i, (source, hypothesis, references) in enumerate(
-                zip(text.sources, translation.hypotheses, text.references, strict=True)
-            )
-            for reference in references
+    def score_triples(self, triples: Sequence[tuple[str, str, str]]) -> np.ndarray:
+        """See `SentenceMetric`."""
+        records = [
+            {"src": source, "mt": hypothesis, "ref": reference}
+            for source, reference, hypothesis in triples
         ]
-        found = self._model.predict(
-            [record for _, record in asked], batch_size=_BATCH, gpus=0
-        )
-        best = np.full(len(text.sources), -np.inf)
-        np.maximum.at(best, [i for i, _ in asked], np.asarray(found.scores))
-        return mean_scores(best, parts, self.signature)
-
-    def problem(self, language: str) -> str:
-        """Nothing: it has one tokenizer for all languages."""
-        return ""
+        found = self._model.predict(records, batch_size=_BATCH, gpus=0)
+        return np.asarray(found.scores)

@@ -10,21 +10,25 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from components.artifacts import checkpoints
 from components.artifacts.origins import parts_by_origin
-from components.evaluate import hypotheses
-from components.evaluate.layout import QUALITY, SENTENCES
+from components.evaluate import sentence_losses
+from components.evaluate.quality_record import QualityRecord
+from components.evaluate.sentence_losses import TestSetLosses
+from components.evaluate.translation import (
+    Translation,
+    load_sentences,
+    translation_path,
+)
 from models.errors import UserError
 
-_TOGETHER = 200  # resamples in memory at a time
-_BY_SENTENCE = ("bleurt", "comet")
+_BATCH = 200  # resamples in memory at a time
+_SENTENCE_METRICS = ("bleurt", "comet")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,7 +87,7 @@ def compare(
     Raises:
       UserError: A trial has no sentence losses here, or nothing is left to compare.
     """
-    losses = {name: _losses(evaluated, name) for name in trials}
+    losses = {name: sentence_losses.load(evaluated, name) for name in trials}
     if len(losses) < 2:
         raise UserError("compare: expected two trials or more, the baseline first")
     labels = [
@@ -94,7 +98,8 @@ def compare(
     ]
     if not labels:
         known = ", ".join(losses[trials[0]])
-        raise UserError(f"compare: nothing measured of {task} {test_set}; {known} is")
+        wanted = " ".join(name for name in (task, test_set) if name)
+        raise UserError(f"compare: no losses of {wanted}; there are {known}")
     found = []
     for label in labels:
         found += _compare_losses(label, losses, resamples, seed)
@@ -120,8 +125,8 @@ def paired_bootstrap(
     rng = np.random.default_rng(seed)
     count = len(sums)
     drawn = []
-    for first in range(0, resamples, _TOGETHER):
-        size = (min(_TOGETHER, resamples - first), count)
+    for first in range(0, resamples, _BATCH):
+        size = (min(_BATCH, resamples - first), count)
         chosen = rng.integers(0, count, size)
         drawn.append(sums[chosen].sum(axis=1) / weights[chosen].sum(axis=1))
     found = np.concatenate(drawn)
@@ -155,49 +160,30 @@ def table(found: Sequence[Difference]) -> str:
     return "\n".join([*lines[1:], ""])
 
 
-def _losses(evaluated: Path, trial: str) -> dict[str, dict[str, np.ndarray]]:
-    """``task/test_set`` -> nats, tokens, numbers and, where known, origins."""
-    path = evaluated / SENTENCES / f"{trial}.npz"
-    if not path.is_file():
-        known = sorted(one.stem for one in (evaluated / SENTENCES).glob("*.npz"))
-        shown = ", ".join(known[:5]) + (", ..." if len(known) > 5 else "")
-        raise UserError(
-            f"{evaluated}: no sentence losses of {trial}; there are {shown or 'none'}"
-        )
-    arrays, _ = checkpoints.load(path)
-    found: dict[str, dict[str, np.ndarray]] = {}
-    for name, array in arrays.items():
-        label, _, kind = name.rpartition("/")
-        found.setdefault(label, {})[kind] = array
-    return found
-
-
 def _compare_losses(
     label: str,
-    losses: Mapping[str, Mapping[str, Mapping[str, np.ndarray]]],
+    losses: Mapping[str, Mapping[str, TestSetLosses]],
     resamples: int,
     seed: int,
 ) -> Iterator[Difference]:
     (baseline, first), *others = ((name, own[label]) for name, own in losses.items())
-    tokens = first["tokens"]
-    origins = [str(origin) for origin in first.get("origins", ())]
-    for origin, own in parts_by_origin(origins, len(tokens)).items():
+    tokens = first.tokens
+    for origin, own in parts_by_origin(first.origins.tolist(), len(tokens)).items():
         total = tokens[own].sum()
         for name, other in others:
-            if not np.array_equal(other["tokens"], tokens):
+            if not np.array_equal(other.tokens, tokens):
                 raise UserError(
                     f"compare {label}: {baseline} and {name} were not measured on the "
                     "same sentences; evaluate again"
                 )
-            change = (other["nats"] - first["nats"])[own]
+            nats = other.nats
             low, high, p_value = paired_bootstrap(
-                change, tokens[own], resamples=resamples, seed=seed
+                (nats - first.nats)[own], tokens[own], resamples=resamples, seed=seed
             )
             task, _, test_set = label.partition("/")
             yield Difference(
                 task, test_set, origin, "loss", baseline, name,
-                float(first["nats"][own].sum() / total),
-                float(other["nats"][own].sum() / total),
+                float(first.nats[own].sum() / total), float(nats[own].sum() / total),
                 low, high, p_value, f"bs:{resamples}|seed:{seed}",
             )  # fmt: skip
 
@@ -207,21 +193,18 @@ def _compare_quality(
 ) -> Iterator[Difference]:
     """Where every one of the trials has translated the test set."""
     task, _, test_set = label.partition("/")
-    paths = [hypotheses.file_of(evaluated, name, task, test_set) for name in trials]
+    paths = [translation_path(evaluated, name, task, test_set) for name in trials]
     if not all(path.is_file() for path in paths):
         return
-    tables = {
-        name: hypotheses.read(path) for name, path in zip(trials, paths, strict=True)
-    }
-    first = tables[trials[0]]
-    origins = [row["origin"] for row in first if row.get("origin")]
-    record = json.loads((evaluated / QUALITY).read_text(encoding="utf-8"))
-    for origin, own in parts_by_origin(origins, len(first)).items():
-        places = np.flatnonzero(own).tolist()
-        parts = {name: [rows[i] for i in places] for name, rows in tables.items()}
-        for metric in record["metrics"]:
-            test = _test_means if metric in _BY_SENTENCE else _test_overlap
-            for found in test(metric, parts, task, resamples, seed):
+    translations = [Translation(task, test_set, load_sentences(path)) for path in paths]
+    for origin, own in translations[0].parts().items():
+        parts = {
+            trial: translation.take(own)
+            for trial, translation in zip(trials, translations, strict=True)
+        }
+        for metric in QualityRecord.load(evaluated).metrics:
+            test = _test_means if metric in _SENTENCE_METRICS else _test_overlap
+            for found in test(metric, parts, resamples, seed):
                 yield Difference(
                     task=task, test_set=test_set, origin=origin, metric=metric,
                     baseline=trials[0], **found,
@@ -229,24 +212,19 @@ def _compare_quality(
 
 
 def _test_means(
-    metric: str,
-    parts: Mapping[str, Sequence[Mapping[str, str]]],
-    task: str,
-    resamples: int,
-    seed: int,
+    metric: str, parts: Mapping[str, Translation], resamples: int, seed: int
 ) -> Iterator[dict[str, Any]]:
     """Metrics whose corpus score is the mean over sentences."""
-    scores = {
-        name: np.array([float(row[metric]) for row in rows])
-        for name, rows in parts.items()
-    }
-    (_, first), *others = scores.items()
-    for name, other in others:
+    (_, first), *others = (
+        (trial, np.array([one.metrics[metric] for one in translation.sentences]))
+        for trial, translation in parts.items()
+    )
+    for trial, other in others:
         low, high, p_value = paired_bootstrap(
             other - first, np.ones(len(first)), resamples=resamples, seed=seed
         )
         yield {
-            "trial": name,
+            "trial": trial,
             "baseline_value": float(first.mean()),
             "value": float(other.mean()),
             "low": low,
@@ -257,11 +235,7 @@ def _test_means(
 
 
 def _test_overlap(
-    metric: str,
-    parts: Mapping[str, Sequence[Mapping[str, str]]],
-    task: str,
-    resamples: int,
-    seed: int,
+    metric: str, parts: Mapping[str, Translation], resamples: int, seed: int
 ) -> Iterator[dict[str, Any]]:
     """BLEU and chrF: sacrebleu's own paired bootstrap test, with its own seed."""
     from sacrebleu.significance import PairedTest
@@ -269,13 +243,10 @@ def _test_overlap(
     from components.evaluate.overlap_metrics import build, streams
 
     first = next(iter(parts.values()))
-    references = [
-        [row[c] for c in row if c.startswith("reference") and row[c]] for row in first
-    ]
     test = PairedTest(
-        [(name, [row["hypothesis"] for row in rows]) for name, rows in parts.items()],
-        {metric: build(metric, task.partition("-")[2])},
-        streams(references),
+        [(trial, translation.hypotheses) for trial, translation in parts.items()],
+        {metric: build(metric, first.language)},
+        streams(first.references),
         test_type="bs",
         n_samples=resamples,
     )

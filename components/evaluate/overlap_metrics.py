@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-import numpy as np
 from sacrebleu.metrics import BLEU, CHRF
 from sacrebleu.metrics.base import Metric
 
-from components.evaluate.hypotheses import Translation
-from components.evaluate.scores import Scores
+from components.evaluate.metric import Scores
+from components.evaluate.translation import Translation
 
 # Language -> sacrebleu's tokenizer, and the modules that it needs.
 _TOKENIZERS = {
@@ -65,19 +64,14 @@ class OverlapMetric:
     def __init__(self, name: str):
         self.name, self.column = name, _COLUMNS[name]
 
-    def score(
-        self, translation: Translation, parts: Mapping[str, np.ndarray]
-    ) -> Scores:
-        """Corpus scores of a translation and of parts of it."""
+    def score(self, translation: Translation) -> Scores:
+        """See `components.evaluate.metric.Metric`."""
         values, signatures = {}, {}
-        for part, chosen in parts.items():
-            places = np.flatnonzero(chosen).tolist()
-            metric = build(self.name, translation.text.language)
-            value = metric.corpus_score(
-                [translation.hypotheses[i] for i in places],
-                streams([translation.text.references[i] for i in places]),
-            )
-            values[part] = float(value.score)
+        for part, chosen in translation.parts().items():
+            own = translation.take(chosen)
+            metric = build(self.name, translation.language)
+            score = metric.corpus_score(own.hypotheses, streams(own.references))
+            values[part] = float(score.score)
             signatures[part] = str(metric.get_signature())
         return Scores(values, signatures)
 

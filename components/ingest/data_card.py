@@ -6,6 +6,7 @@ counts and measures that Beam added up.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 
 from components.artifacts import manifest
 from components.artifacts.text_shards import TRAIN
+from components.ingest.corpus_check import CorpusCheck
 from components.ingest.layout import ACCEPTED, CARD, CARD_TEXT, LENGTH_ENDS
 
 FORMAT = "polyscale.data_card"
@@ -52,6 +54,7 @@ def make(
     counts: Mapping[str, Mapping[str, Any]],
     rows: Sequence[tuple[str, str, str, int]],
     samples: Sequence[tuple[str, str, str, list]],
+    checks: Sequence[CorpusCheck] = (),
 ) -> dict[str, Any]:
     """The card as ``card.json`` has it.
 
@@ -59,6 +62,7 @@ def make(
       counts: ``counts.json``.
       rows: ``(task, split, "side_measure:value", n)``, see `components.ingest.card`.
       samples: ``(task, split, rule or accepted, [(key, source, target), ...])``.
+      checks: What samples of the inputs say of them.
     """
     tasks: dict[str, Any] = {}
     for task, counted in counts.items():
@@ -86,7 +90,8 @@ def make(
         name = split if what == ACCEPTED else what
         pairs = [{"source": source, "target": target} for _, source, target in drawn]
         tasks[task]["samples"].setdefault(name, []).extend(pairs)
-    return {"format": FORMAT, "version": VERSION, "tasks": tasks}
+    inputs = [dataclasses.asdict(found) for found in checks]
+    return {"format": FORMAT, "version": VERSION, "tasks": tasks, "inputs": inputs}
 
 
 def write(directory: Path, card: Mapping[str, Any]) -> None:
@@ -143,6 +148,7 @@ def _lines(card: Mapping[str, Any]) -> Iterator[str]:
     ]
     head = ["task", "read", "train", "test sets", "rejected", "of these duplicates"]
     yield from _table(head, rows)
+    yield from _inputs(card["inputs"])
     yield "## Rejected, by rule"
     yield ""
     yield "Pairs, and their share of those read. The first rule to reject one counts."
@@ -174,6 +180,34 @@ def _lines(card: Mapping[str, Any]) -> Iterator[str]:
             yield ""
             rows = [[_shown(pair["source"]), _shown(pair["target"])] for pair in pairs]
             yield from _table(["source", "target"], rows)
+
+
+def _inputs(checks: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    if not checks:
+        return
+    yield "## Inputs, by a sample of each"
+    yield ""
+    yield "The languages of the longer sentences; the correlation of the two sides'"
+    yield "lengths; how often a pair has a better alignment score than a shuffled one"
+    yield "(50 %: by chance); pairs whose sides are the same; pairs that are not text."
+    yield ""
+    head = ["task", "split", "input", "source", "target", "lengths", "alignment"]
+    rows = [
+        [
+            *(found[key] for key in ("task", "split")),
+            _shown(found["name"]),
+            *(_languages(found[f"{side}_languages"]) for side in _SIDES),
+            f"{found['length_correlation']:.2f}",
+            *(_percent(found[key]) for key in ("told_apart", "copied", "undecodable")),
+            _shown("; ".join(found["warnings"])),
+        ]
+        for found in checks
+    ]
+    yield from _table([*head, "same", "not text", "warnings"], rows)
+
+
+def _languages(shares: Mapping[str, float]) -> str:
+    return ", ".join(f"{code} {_percent(n)}" for code, n in shares.items() if n > 0.01)
 
 
 def _described(side: Mapping[str, Any], pairs: int) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from components.artifacts.text_shards import IN_DOMAIN, TRAIN
 from components.engines import beam_runner
 from components.ingest import data_card
 from components.ingest.config import Config
+from components.ingest.corpus_check import CorpusCheck
 from components.ingest.layout import ACCEPTED, COUNTS, NOT_TEXT, READ, REPORT, TEMPORARY
 from components.ingest.sources import places
 from components.ingest.sources.inputs import about_pairs, files_of, list_inputs
@@ -29,7 +30,6 @@ def run(
     config: Config, *, base: Path, tasks: tuple[str, ...], output: Path
 ) -> Manifest:
     """See `components.ingest.run`."""
-    config.rules.check()
     inputs = list_inputs(config, base, tasks)
 
     def make(directory: Path) -> Mapping[str, Any]:
@@ -49,12 +49,16 @@ def run(
         for path in directory.rglob(f"*{TEMPORARY}"):
             path.unlink()  # of a bundle that failed and was tried again
         measures = [row for row in report["counts"] if ":" in row[2]]
+        checks = [CorpusCheck(**found) for found in report["checks"]]
+        warn(checks)
         told = [row for row in report["counts"] if ":" not in row[2]]
         counts = summarise(told, tasks)
         check_counts(config, counts)
         text = json.dumps(counts, indent=1, ensure_ascii=False)
         manifest.write_atomically(directory / COUNTS, text + "\n")
-        data_card.write(directory, data_card.make(counts, measures, report["samples"]))
+        data_card.write(
+            directory, data_card.make(counts, measures, report["samples"], checks)
+        )
         return counts
 
     files = files_of(inputs)
@@ -67,6 +71,20 @@ def run(
         make=make,
         digests={name: places.digest(path) for name, path in remote.items()},
     )
+
+
+def warn(checks: Sequence[CorpusCheck]) -> None:
+    """Says on the screen what samples of the inputs show to be wrong.
+
+    Raises:
+      UserError: There is no doubt about it.
+    """
+    for found in checks:
+        where = f"ingest {found.task} {found.split}: {found.name}"
+        if found.certain:
+            raise UserError(f"{where}: {'; '.join(found.warnings)}")
+        for warning in found.warnings:
+            log.warning("%s: %s", where, warning)
 
 
 def _described(config: Config, tasks: tuple[str, ...]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from components.artifacts.metrics_table import MetricsRow
-from components.evaluate import hypotheses
+from components.evaluate.translation import load_sentences, translation_path
 
 _SHARES = (0.1, 0.3, 0.5, 0.7, 0.9)  # of the sentences by length, one each
 
@@ -71,7 +71,7 @@ def choose(
     found = [
         (row, path)
         for row in finals
-        if (path := hypotheses.file_of(folder, row.trial, row.task, row.test_set))
+        if (path := translation_path(folder, row.trial, row.task, row.test_set))
         and path.is_file()
     ]
     names = dict.fromkeys(row.test_set for row, _ in found)
@@ -102,14 +102,15 @@ def choose(
 
 def _sentences(paths: Sequence[Path]) -> list[Sample]:
     """A few sentences of all lengths and what each model made of them."""
-    tables = [hypotheses.read(path) for path in paths]
-    order = sorted(range(len(tables[0])), key=lambda i: len(tables[0][i]["source"]))
+    by_model = [load_sentences(path) for path in paths]
+    first = by_model[0]
+    order = sorted(range(len(first)), key=lambda i: len(first[i].source))
     places = dict.fromkeys(order[int(share * len(order))] for share in _SHARES)
     return [
         Sample(
-            tables[0][i]["source"],
-            tables[0][i]["reference"],
-            tuple(rows[i]["hypothesis"] for rows in tables),
+            first[i].source,
+            first[i].references[0],
+            tuple(sentences[i].hypothesis for sentences in by_model),
         )
         for i in places
     ]

@@ -67,9 +67,9 @@ class ContrastiveScore:
         self, sources: Sequence[str], targets: Sequence[str]
     ) -> dict[str, np.ndarray]:
         """Name of each model -> nats per target token of each pair, float64 [n]."""
-        found = _scorer(self.models, self.key).score(self._packed(sources, targets))
-        rows = found.nats / found.tokens
-        return dict(zip((NOISY, *self.texts), rows, strict=True))
+        losses = _scorer(self.models, self.key).score(self._packed(sources, targets))
+        rates = losses.nats / losses.tokens
+        return dict(zip((NOISY, *self.texts), rates, strict=True))
 
     def _packed(self, sources: Sequence[str], targets: Sequence[str]) -> TestSet:
         """The pairs as a test set: packed rows, and what fits in none."""
@@ -84,8 +84,8 @@ class ContrastiveScore:
             window=self.rows.packing_window,
         )
         long = [
-            LongPair(int(i), _sentence(source, i), _sentence(target, i))
-            for i in np.flatnonzero(plan.rows < 0)
+            LongPair(i, _sentence(source, i), _sentence(target, i))
+            for i in np.flatnonzero(plan.rows < 0).tolist()
         ]
         fields = plan.lay_out(source, target)
         return TestSet(self.task, "train", fields, plan.pairs, tuple(long))

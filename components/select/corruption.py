@@ -58,10 +58,10 @@ def misaligned(targets: Sequence[str], rng: np.random.Generator) -> list[str]:
     lengths = np.array([len(text) for text in targets])
     order = np.lexsort((rng.random(len(targets)), lengths))
     moved = np.roll(order, int(rng.integers(1, 1 + min(_NEIGHBOURS, len(order) - 1))))
-    found = [""] * len(targets)
+    others = [""] * len(targets)
     for here, there in zip(order.tolist(), moved.tolist(), strict=True):
-        found[here] = targets[there]
-    return found
+        others[here] = targets[there]
+    return others
 
 
 def rewritten(
@@ -69,7 +69,7 @@ def rewritten(
 ) -> list[str]:
     """A part of each target, from nothing to two thirds, gives way to a part of the
     other one, longer or shorter: words exchanged, left out, or too many."""
-    found = []
+    rewritten = []
     shares = rng.uniform(0, 2 / 3, (len(targets), 2))
     starts = rng.random(len(targets))
     rows = zip(targets, others, shares.tolist(), starts.tolist(), strict=True)
@@ -81,22 +81,22 @@ def rewritten(
         first = round(start * (len(words) - size))
         more = new[first : first + max(round(added * len(words)), not size)]
         text = gap.join([*words[:first], *more, *words[first + size :]])
-        found.append(text.strip() or other)
-    return found
+        rewritten.append(text.strip() or other)
+    return rewritten
 
 
 def without_marks(
     sources: Sequence[str], targets: Sequence[str], rng: np.random.Generator
 ) -> Texts:
     """The targets that have marks of markup and code, without one kind of them."""
-    found: Texts = ([], [])
+    kept: Texts = ([], [])
     for source, target in zip(sources, targets, strict=True):
         if marks := sorted(set(target).intersection(MARKS)):
             left = target.replace(marks[rng.integers(len(marks))], "")
             if left.strip():
-                found[0].append(source)
-                found[1].append(left)
-    return found
+                kept[0].append(source)
+                kept[1].append(left)
+    return kept
 
 
 def _copied(

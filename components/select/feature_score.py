@@ -13,6 +13,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from components.select.corruption import MARKS
 from components.select.lexical import Lexicon, words_of
 from components.select.sampling import sample
 
+_T = TypeVar("_T")
 FOLDS = 2
 _FITTED = 6000  # pairs of the sample that the regression sees
 _RIDGE = 1.0
@@ -66,15 +68,17 @@ class FeatureScore:
 
     def scores(self, sources: Sequence[str], targets: Sequence[str]) -> np.ndarray:
         """Log odds of each pair being a translation, float32 [n]."""
-        found = np.zeros(len(sources), np.float32)
+        scores = np.zeros(len(sources), np.float32)
         folds = folds_of(sources)
         for fold, lexicon in enumerate(self.lexicons):
-            own = np.flatnonzero(folds == fold)
-            if len(own):
-                seen = features(*_take(sources, targets, own), self.languages, lexicon)
-                standard = (seen - self.mean) / self.scale
-                found[own] = standard @ self.weights + self.bias
-        return found
+            members = np.flatnonzero(folds == fold)
+            if len(members):
+                values = features(
+                    *_take(sources, targets, members), self.languages, lexicon
+                )
+                standardised = (values - self.mean) / self.scale
+                scores[members] = standardised @ self.weights + self.bias
+        return scores
 
 
 @dataclasses.dataclass(frozen=True)
@@ -135,8 +139,8 @@ def train(
         others = np.flatnonzero(folds != fold)
         lexicon = Lexicon(*_take(*words, others), iterations)
         lexicons.append(lexicon)
-        own = np.flatnonzero(folds == fold)[: _FITTED // FOLDS]
-        pairs = _take(sources, targets, own)
+        members = np.flatnonzero(folds == fold)[: _FITTED // FOLDS]
+        pairs = _take(sources, targets, members)
         bad = corruption.corrupted(*pairs, rng)
         for is_good, texts in ((True, pairs), *((False, texts) for texts in bad)):
             if not texts[0]:
@@ -176,7 +180,9 @@ def _fit(
     return mean, scale, weights[:-1], float(weights[-1])
 
 
-def _take(sources: Sequence, targets: Sequence, chosen: np.ndarray) -> tuple:
+def _take(
+    sources: Sequence[_T], targets: Sequence[_T], chosen: np.ndarray
+) -> tuple[list[_T], list[_T]]:
     numbers = chosen.tolist()
     return [sources[i] for i in numbers], [targets[i] for i in numbers]
 
@@ -206,13 +212,13 @@ def _copies(
     sources: Sequence[Sequence[str]], targets: Sequence[Sequence[str]]
 ) -> np.ndarray:
     """Shares of words and of their letters that are on both sides, [n, 3]."""
-    found = np.zeros((len(sources), len(COPIES)))
+    shares = np.zeros((len(sources), len(COPIES)))
     for i, (source, target) in enumerate(zip(sources, targets, strict=True)):
         both = Counter(source) & Counter(target)
         copied = sum(both.values()) / max(1, len(target))
         letters = sum(len(word) * n for word, n in both.items())
-        found[i] = copied, copied >= _COPIED, letters / max(1, sum(map(len, target)))
-    return found
+        shares[i] = copied, copied >= _COPIED, letters / max(1, sum(map(len, target)))
+    return shares
 
 
 def _lengths(

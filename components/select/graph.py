@@ -124,7 +124,8 @@ def build(
         pipeline
         | "Tasks" >> beam.Create(list(by_task.items()))
         | "Spread tasks" >> beam.Reshuffle()
-        | "Train" >> beam.MapTuple(lambda task, own: (task, scorers.scorer(task, own)))
+        | "Train"
+        >> beam.MapTuple(lambda task, paths: (task, scorers.scorer(task, paths)))
     )
     ranked = (
         pipeline
@@ -173,8 +174,8 @@ def rank(scored: Iterable[tuple[Job, np.ndarray]], config: Config) -> list[Ranke
     share = config.share(parts[0][0].task)
     kept = min(len(joined), max(1, round(share * len(joined))))
     return [
-        Ranked(job, scores, own, kept)
-        for (job, scores), own in zip(parts, np.split(ranks, bounds), strict=True)
+        Ranked(job, scores, own_ranks, kept)
+        for (job, scores), own_ranks in zip(parts, np.split(ranks, bounds), strict=True)
     ]
 
 
@@ -216,9 +217,9 @@ def _scatter(shard: Ranked) -> Iterator[tuple[Sorted, Batch]]:
     best = np.argsort(shard.ranks)[:kept]
     places = shard.ranks[best] * job.count // shard.kept
     for place in range(job.count):
-        own = best[places == place]
-        batch = [records[i] for i in own.tolist()]
-        yield (job.task, place, job.count), (shard.ranks[own], batch)
+        chosen = best[places == place]
+        batch = [records[i] for i in chosen.tolist()]
+        yield (job.task, place, job.count), (shard.ranks[chosen], batch)
 
 
 def _write_sorted(gathered: tuple[Sorted, Iterable[Batch]], output: str) -> None:
@@ -246,8 +247,8 @@ def _counts(shards: Sequence[Ranked]) -> tuple[str, TaskCounts]:
 
 
 def _write_counts(output: str, counts: Sequence[tuple[str, TaskCounts]]) -> None:
-    found = {task: dataclasses.asdict(own) for task, own in sorted(counts)}
-    text = json.dumps(found, indent=1, ensure_ascii=False) + "\n"
+    record = {task: dataclasses.asdict(counted) for task, counted in sorted(counts)}
+    text = json.dumps(record, indent=1, ensure_ascii=False) + "\n"
     _write(FileSystems.join(output, COUNTS), text.encode())
 
 

@@ -44,14 +44,14 @@ def words_of(text: str) -> list[str]:
       >>> words_of("一12个ab")
       ['一', '12', '个', 'ab']
     """
-    found: list[str] = []
+    words: list[str] = []
     for match in _WORD.finditer(text.casefold()):
         word = match[0]
         if match[1] is None or len(word) == 1:
-            found.append(word[:_STEM])
+            words.append(word[:_STEM])
         else:
-            found += list(word)
-    return found[:_LONGEST_SENTENCE]
+            words += list(word)
+    return words[:_LONGEST_SENTENCE]
 
 
 class Ragged(NamedTuple):
@@ -93,8 +93,8 @@ class Words:
         known = [(-n, word) for word, n in counts.items() if n >= _RARE]
         known = sorted(known)[:most]
         self.numbers = {word: i for i, (_, word) in enumerate(known, start=1)}
-        found = np.array([0, *(-n for n, _ in known)], np.float64)
-        self.shares = found / max(1.0, found.sum())
+        counted = np.array([0, *(-n for n, _ in known)], np.float64)
+        self.shares = counted / max(1.0, counted.sum())
 
     def __len__(self) -> int:
         """Known words, the empty one included."""
@@ -200,17 +200,17 @@ def train(
     for _ in range(iterations):
         counts = np.zeros(len(keys))
         for first, last in bounds:
-            own = repeats[first:last]
+            block = repeats[first:last]
             start = int(repeats[:first].sum())
-            cells = slots[start : start + int(own.sum())]
+            cells = slots[start : start + int(block.sum())]
             parts = probabilities[cells]
-            sums = np.add.reduceat(parts, np.cumsum(own) - own)
-            parts /= np.repeat(sums, own)
+            sums = np.add.reduceat(parts, np.cumsum(block) - block)
+            parts /= np.repeat(sums, block)
             counts += np.bincount(cells, parts, minlength=len(keys))
         totals = np.bincount(givens, counts, minlength=sizes[0])
         probabilities = counts / totals[givens]
-    told = probabilities >= _LEAST_PROBABILITY
-    return Table(keys[told], probabilities[told].astype(np.float32), sizes[1])
+    likely = probabilities >= _LEAST_PROBABILITY
+    return Table(keys[likely], probabilities[likely].astype(np.float32), sizes[1])
 
 
 def explained(
@@ -228,17 +228,17 @@ def explained(
     """
     before, repeats = _cells(given, produced)
     parts = table.look_up(before, np.repeat(produced.ids, repeats))
-    own = shares[produced.ids]
+    expected = shares[produced.ids]
     sums = np.zeros(0)
     if len(repeats):
         sums = np.add.reduceat(parts, np.cumsum(repeats) - repeats, dtype=np.float64)
-    likelihoods = (1 - _UNRELATED) * sums / repeats + _UNRELATED * own
-    gains = np.log(likelihoods / own)
-    information = -np.log(own)
-    told = np.maximum(produced.lengths, 1)
+    likelihoods = (1 - _UNRELATED) * sums / repeats + _UNRELATED * expected
+    gains = np.log(likelihoods / expected)
+    information = -np.log(expected)
+    known = np.maximum(produced.lengths, 1)
     whole = np.maximum(produced.total(information), 1e-9)
     lost = produced.total(np.where(gains <= 0, information, 0))
-    return np.stack([produced.total(gains) / told, lost / whole], axis=1)
+    return np.stack([produced.total(gains) / known, lost / whole], axis=1)
 
 
 def _cells(given: Ragged, produced: Ragged) -> tuple[np.ndarray, np.ndarray]:
@@ -260,8 +260,8 @@ def _cells(given: Ragged, produced: Ragged) -> tuple[np.ndarray, np.ndarray]:
 def _bounds(repeats: np.ndarray) -> list[tuple[int, int]]:
     """Ranges of produced words with about a million cells each."""
     blocks = np.cumsum(repeats) // _CELLS_TOGETHER
-    edges = np.flatnonzero(np.diff(blocks)) + 1
-    edges = [0, *edges.tolist(), len(repeats)]
+    changes = np.flatnonzero(np.diff(blocks)) + 1
+    edges = [0, *changes.tolist(), len(repeats)]
     return [(a, b) for a, b in zip(edges[:-1], edges[1:], strict=True) if b > a]
 
 

@@ -34,6 +34,7 @@ from components.select.config import (
 from components.select.corruption import write_corrupted
 from components.select.feature_score import FeatureScores
 from components.select.sampling import sample
+from components.tokenize import Config as TokenizeConfig
 from components.train.layout import WEIGHTS, load_record
 from models.errors import UserError
 
@@ -64,7 +65,7 @@ class ScoringModels:
     """
 
     config: Config
-    tokenize: tokenize.Config
+    tokenize: TokenizeConfig
     tasks: tuple[str, ...]
     base: Path
     folder: Path
@@ -72,6 +73,8 @@ class ScoringModels:
     @property
     def options(self) -> Contrastive:
         """The contrastive part of the configuration."""
+        if self.config.contrastive is None:
+            raise ValueError("the configuration has no contrastive part")
         return self.config.contrastive
 
     @property
@@ -85,7 +88,7 @@ class ScoringModels:
         Args:
           ingested: The text to select from, whose test sets none of them may show.
         """
-        found = {}
+        artifacts = {}
         tests = {task: self._test_sets(ingested, task) for task in self.tasks}
         for name, text in self.options.better_text.items():
             config = ingest.Config(
@@ -97,17 +100,17 @@ class ScoringModels:
                 test_sentences=_HELD_OUT,
                 beam_options=self.config.beam_options,
             )
-            found[name] = self.folder / name
+            artifacts[name] = self.folder / name
             made = ingest.run(
-                config, base=self.base, tasks=self.tasks, output=found[name]
+                config, base=self.base, tasks=self.tasks, output=artifacts[name]
             )
-            _tell_leaks(name, found[name], made.counts)
-        return found
+            _tell_leaks(name, artifacts[name], made.counts)
+        return artifacts
 
     def _test_sets(self, ingested: Path, task: str) -> dict[str, TextTestSet]:
         """The test sets of an artifact of ``ingest`` as test sets of another, which
         then keeps their sentences out of its text."""
-        found = {}
+        test_sets = {}
         folder = self.folder / "tests" / task
         folder.mkdir(parents=True, exist_ok=True)
         for split in splits(ingested / task):
@@ -120,8 +123,8 @@ class ScoringModels:
                 manifest.write_atomically(copy, "".join(f"{line}\n" for line in lines))
                 # Relative, so that a run that is moved is the same run.
                 files = os.path.relpath(copy.absolute(), self.base.absolute())
-                found[f"of_{split}"] = TextTestSet(files=files, columns=_COLUMNS)
-        return found
+                test_sets[f"of_{split}"] = TextTestSet(files=files, columns=_COLUMNS)
+        return test_sets
 
     @property
     def models(self) -> Path:
@@ -159,13 +162,13 @@ class ScoringModels:
         self._tokenize(self.tokenize, ingested, tokens, self.base)
         noisy = self._train(tokens)
         better = {}
-        own = dataclasses.replace(self.tokenize, model=VOCABULARY)
+        same_vocabulary = dataclasses.replace(self.tokenize, model=VOCABULARY)
         for name in self.options.tuned:
             if name == CORRUPTED:
                 source, output = self.folder / TRUSTED, self.folder / CORRUPTED
                 write_corrupted(source, self.tasks, self.config.seed, output)
             better[name] = self.folder / f"tokenize-{name}"
-            self._tokenize(own, self.folder / name, better[name], tokens)
+            self._tokenize(same_vocabulary, self.folder / name, better[name], tokens)
         manifest.complete(
             "select-models",
             self.models,
@@ -175,7 +178,7 @@ class ScoringModels:
         )
 
     def _tokenize(
-        self, config: tokenize.Config, text: Path, output: Path, base: Path
+        self, config: TokenizeConfig, text: Path, output: Path, base: Path
     ) -> None:
         tokenize.run(config, ingest=text, tasks=self.tasks, output=output, base=base)
 

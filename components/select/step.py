@@ -85,12 +85,12 @@ def run(
 
 def _shards(directory: Path) -> list[Path]:
     """The shards of a task, with enough in them to learn from."""
-    found = split_shards(directory, TRAIN)
-    if not found:
+    shards = split_shards(directory, TRAIN)
+    if not shards:
         raise UserError(
             f"{directory}: no training shards; run ingest with this task first"
         )
-    pairs = list(itertools.islice(pairs_of(found), 10 * _LEAST_PAIRS))
+    pairs = list(itertools.islice(pairs_of(shards), 10 * _LEAST_PAIRS))
     sources = len({source for source, _ in pairs})
     if sources < _LEAST_PAIRS:
         raise UserError(
@@ -98,4 +98,4 @@ def _shards(directory: Path) -> list[Path]:
             f"different sources; expected at least {_LEAST_PAIRS} to learn a score "
             "from; leave out select: for so little text"
         )
-    return found
+    return shards

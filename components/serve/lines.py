@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import queue
+import re
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import BinaryIO, Protocol
@@ -17,13 +19,15 @@ _MARK = "\ufeff"
 _REPLACEMENT = "\ufffd"
 _PATIENCE = 0.05  # seconds to wait for one more line before those at hand are done
 _CHUNK = 1 << 16  # bytes
-_MOST_BYTES = 1 << 24  # of the lines that wait, and of a group, up to its last line
+_CHUNKS = 16  # that wait
+_MOST_BYTES = 1 << 24  # of a group, up to its last line
 _FIRST_GROUP = 64  # lines
+_LINE_ENDS = re.compile("[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]+")
 
 
 @dataclasses.dataclass(frozen=True)
-class Found:
-    """One translation of a line.
+class Translated:
+    """One translation of a text.
 
     Attributes:
       text: A single line.
@@ -34,13 +38,13 @@ class Found:
     score: float
 
 
-EMPTY = (Found("", 0.0),)
+EMPTY = (Translated("", 0.0),)
 
 
 class LineTranslator(Protocol):
     """What translates lines."""
 
-    def translate(self, texts: list[str]) -> list[tuple[Found, ...]]:
+    def translate(self, texts: list[str]) -> list[tuple[Translated, ...]]:
         """One or more translations of each text, the best first."""
 
 
@@ -64,7 +68,7 @@ def translate_lines(
     lines: Iterable[list[bytes]],
     tally: Tally,
     report: Callable[[Tally], None],
-) -> Iterator[list[tuple[Found, ...]]]:
+) -> Iterator[list[tuple[Translated, ...]]]:
     """Translates groups of lines.
 
     Args:
@@ -79,7 +83,7 @@ def translate_lines(
     for group in lines:
         texts = [clean(line) for line in group]
         places = [place for place, text in enumerate(texts) if text]
-        found: list[tuple[Found, ...]] = [EMPTY] * len(texts)
+        found: list[tuple[Translated, ...]] = [EMPTY] * len(texts)
         translated = translator.translate([texts[place] for place in places])
         for place, own in zip(places, translated, strict=True):
             found[place] = own
@@ -91,6 +95,11 @@ def translate_lines(
         )
         yield found
         report(tally)
+
+
+def one_line(text: str) -> str:
+    """A text as one line and one cell of a table, whatever the model wrote."""
+    return _LINE_ENDS.sub(" ", text).strip()
 
 
 def clean(line: bytes) -> str:
@@ -105,94 +114,70 @@ def groups(stream: BinaryIO, most: int) -> Iterator[list[bytes]]:
     batched by length, and lines that a person types come one by one. The first groups
     of a file are smaller, so that there is soon something to see. What has been read
     and not been taken is bounded, in lines and in bytes.
+
+    Raises:
+      OSError: The stream cannot be read any further.
     """
-    waiting = _Waiting(2 * most)
-    # Unbuffered: a thread that waits inside a buffered reader would hold its lock when
-    # the process ends.
-    unbuffered = getattr(stream, "raw", stream)
-    reader = threading.Thread(
-        target=waiting.fill, args=(_lines(unbuffered),), daemon=True
-    )
-    reader.start()
+    reader = _Reader(stream)
     size = min(_FIRST_GROUP, most)
-    while group := waiting.take(size):
+    while group := reader.take(size):
         yield group
         size = min(2 * size, most)
-    waiting.check()
+    if reader.failure is not None:
+        raise reader.failure
 
 
-class _Waiting:
-    """Lines that have been read and not been taken.
+class _Reader:
+    """Lines of a stream, read ahead by a thread.
 
-    Args:
-      most: Lines that may wait; `_MOST_BYTES` bounds them too.
+    Attributes:
+      failure: What ended the stream, unless that was its end.
     """
 
-    def __init__(self, most: int):
-        self._most = most
+    def __init__(self, stream: BinaryIO):
+        # Unbuffered: a thread that waits inside a buffered reader would hold its lock
+        # when the process ends.
+        self._stream = getattr(stream, "raw", stream)
+        self.failure: Exception | None = None
+        self._chunks: queue.Queue[bytes] = queue.Queue(_CHUNKS)
         self._lines: collections.deque[bytes] = collections.deque()
-        self._bytes = 0
-        self._over = False
-        self._failure: Exception | None = None
-        self._changed = threading.Condition()
-
-    def fill(self, lines: Iterable[bytes]) -> None:
-        """Puts lines until there are no more, each when there is room."""
-        try:
-            for line in lines:
-                self._put(line)
-        except (OSError, ValueError) as error:
-            self._failure = error
-        with self._changed:
-            self._over = True
-            self._changed.notify_all()
+        self._unfinished: list[bytes] = []  # parts of the last line
+        self._is_over = False
+        threading.Thread(target=self._read, daemon=True).start()
 
     def take(self, most: int) -> list[bytes]:
         """The next lines; none when the stream is over."""
         group: list[bytes] = []
         size = 0
         while len(group) < most and size < _MOST_BYTES:
-            line = self._next(_PATIENCE if group else None)
-            if line is None:
+            if self._lines:
+                group.append(self._lines.popleft())
+                size += len(group[-1])
+                continue
+            if self._is_over:
                 break
-            group.append(line)
-            size += len(line)
+            try:
+                self._split(self._chunks.get(timeout=_PATIENCE if group else None))
+            except queue.Empty:
+                break
         return group
 
-    def check(self) -> None:
-        """Raises what ended the stream, unless that was its end."""
-        if self._failure is not None:
-            raise self._failure
+    def _read(self) -> None:
+        """Puts what is there, and an empty chunk at the end."""
+        try:
+            while chunk := self._stream.read(_CHUNK):
+                self._chunks.put(chunk)
+        except (OSError, ValueError) as error:
+            self.failure = error
+        self._chunks.put(b"")
 
-    def _put(self, line: bytes) -> None:
-        with self._changed:
-            self._changed.wait_for(
-                lambda: len(self._lines) < self._most and self._bytes < _MOST_BYTES
-            )
-            self._lines.append(line)
-            self._bytes += len(line)
-            self._changed.notify_all()
-
-    def _next(self, patience: float | None) -> bytes | None:
-        with self._changed:
-            self._changed.wait_for(lambda: self._lines or self._over, patience)
-            if not self._lines:
-                return None
-            line = self._lines.popleft()
-            self._bytes -= len(line)
-            self._changed.notify_all()
-            return line
-
-
-def _lines(stream: BinaryIO) -> Iterator[bytes]:
-    """The lines of a stream without their line feeds, as soon as each is there."""
-    begun: list[bytes] = []
-    while chunk := stream.read(_CHUNK):
+    def _split(self, chunk: bytes) -> None:
+        self._is_over = not chunk
         *ended, rest = chunk.split(b"\n")
         for part in ended:
-            yield b"".join([*begun, part])
-            begun = []
+            self._lines.append(b"".join([*self._unfinished, part]))
+            self._unfinished = []
         if rest:
-            begun.append(rest)
-    if begun:
-        yield b"".join(begun)
+            self._unfinished.append(rest)
+        if self._is_over and self._unfinished and self.failure is None:
+            self._lines.append(b"".join(self._unfinished))

@@ -52,9 +52,9 @@ def build(
         | "Output" >> beam.Create([output])
         | "Index"
         >> beam.Map(
-            lambda folder, found: _write(
+            lambda folder, counts: _write(
                 FileSystems.join(folder, FILE_NAME),
-                _index(config, jobs, found).text().encode(),
+                _index(config, jobs, counts).text().encode(),
             ),
             pvalue.AsList(counts),
         )
@@ -68,7 +68,6 @@ class Tokenize(beam.DoFn):
         self._config = config
         self._model = model
         self._output = output
-        self._vocabulary: Vocabulary | None = None
 
     def setup(self) -> None:
         self._vocabulary = Vocabulary(self._model)
@@ -93,13 +92,13 @@ def _index(
     files: dict[tuple[str, str], list[str]] = {}
     for job in jobs:
         files.setdefault((job.task, job.split), []).append(_file(job))
-    found = dict(counts)
+    by_split = dict(counts)
     tasks = {
         task: TaskTokens(
             tag,
             {
-                split: found[task, split].describe(own, sum(lengths))
-                for (of, split), own in sorted(files.items())
+                split: by_split[task, split].describe(shards_of_split, sum(lengths))
+                for (of, split), shards_of_split in sorted(files.items())
                 if of == task
             },
         )

@@ -56,15 +56,15 @@ class Plan:
         most pairs in a row]; -1 where there is none."""
         packed = np.flatnonzero(self.rows >= 0)
         most = int(self.segments[packed].max(initial=0))
-        found = np.full((self.shape[0], most), -1, np.int32)
-        found[self.rows[packed], self.segments[packed] - 1] = packed
-        return found
+        pairs = np.full((self.shape[0], most), -1, np.int32)
+        pairs[self.rows[packed], self.segments[packed] - 1] = packed
+        return pairs
 
     def lay_out(self, source: Sentences, target: Sentences) -> dict[str, np.ndarray]:
         """The rows: ``source_ids`` and ``source_segments``, int32 [rows, positions],
         and the same of the target; 0 where a row is padding."""
         rows, *lengths = self.shape
-        found = {}
+        laid_out = {}
         for name, sentences, starts, length in zip(
             ("source", "target"),
             (source, target),
@@ -72,18 +72,18 @@ class Plan:
             lengths,
             strict=True,
         ):
-            ids, own = sentences
-            first = self.rows * length + starts - (np.cumsum(own) - own)
-            kept = np.repeat(self.rows >= 0, own)
-            at = (np.repeat(first, own) + np.arange(len(ids)))[kept]
+            ids, counts = sentences
+            first = self.rows * length + starts - (np.cumsum(counts) - counts)
+            kept = np.repeat(self.rows >= 0, counts)
+            at = (np.repeat(first, counts) + np.arange(len(ids)))[kept]
             for kind, values in (
                 ("ids", ids),
-                ("segments", np.repeat(self.segments, own)),
+                ("segments", np.repeat(self.segments, counts)),
             ):
                 side = np.zeros(rows * length, np.int32)
                 side[at] = values[kept]
-                found[f"{name}_{kind}"] = side.reshape(rows, length)
-        return found
+                laid_out[f"{name}_{kind}"] = side.reshape(rows, length)
+        return laid_out
 
 
 def plan(
@@ -126,8 +126,8 @@ def plan(
     for first in range(0, len(order), window):
         part = order[first : first + window]
         sides = source_lengths[part].tolist(), target_lengths[part].tolist()
-        found, count = _fill_rows(*sides, (source_length, target_length))
-        rows[part] = np.array(found) + row_count
+        own_rows, count = _fill_rows(*sides, (source_length, target_length))
+        rows[part] = np.array(own_rows) + row_count
         row_count += count
     by_row = np.flatnonzero(fits)[np.argsort(rows[fits], kind="stable")]
     counts = np.bincount(rows[fits], minlength=row_count)
@@ -142,7 +142,9 @@ def plan(
 
 
 def _fill_rows(
-    source_lengths: Sequence[int], target_lengths: Sequence[int], room: tuple[int, int]
+    source_lengths: Sequence[int],
+    target_lengths: Sequence[int],
+    capacity: tuple[int, int],
 ) -> tuple[list[int], int]:
     """The row of each pair of a window, and how many rows there are."""
     waiting = _Waiting(source_lengths, target_lengths)
@@ -150,16 +152,17 @@ def _fill_rows(
     count = 0
 
     def longest(lengths: tuple[int, int]) -> tuple[int, int]:
-        source, target = lengths[0] * room[1], lengths[1] * room[0]
+        source, target = lengths[0] * capacity[1], lengths[1] * capacity[0]
         return max(source, target), source + target
 
     for lengths in sorted(waiting.pairs, key=longest, reverse=True):
         while waiting.pairs[lengths]:
-            left, found = room, lengths
-            while found is not None:
-                rows[waiting.take(found)] = count
-                left = left[0] - found[0], left[1] - found[1]
-                found = waiting.best_fit(left, room)
+            left = capacity
+            pair: tuple[int, int] | None = lengths
+            while pair is not None:
+                rows[waiting.take(pair)] = count
+                left = left[0] - pair[0], left[1] - pair[1]
+                pair = waiting.best_fit(left, capacity)
             count += 1
     return rows, count
 
@@ -196,7 +199,7 @@ class _Waiting:
         return number
 
     def best_fit(
-        self, left: tuple[int, int], room: tuple[int, int]
+        self, left: tuple[int, int], capacity: tuple[int, int]
     ) -> tuple[int, int] | None:
         """Lengths of the pair to put into a row next; None when none fits.
 
@@ -206,11 +209,11 @@ class _Waiting:
 
         Args:
           left: Positions that are left on either side.
-          room: Those of an empty row.
+          capacity: Those of an empty row.
         """
-        # Shares are counted in units of 1 / (room[0] * room[1]).
-        by_source, by_target = room[1], room[0]
-        best, found = None, None
+        # Shares are counted in units of 1 / (capacity[0] * capacity[1]).
+        by_source, by_target = capacity[1], capacity[0]
+        best, lengths = None, None
         sources = self._sources & ((2 << left[0]) - 1)
         below = (2 << left[1]) - 1
         while sources:
@@ -229,8 +232,8 @@ class _Waiting:
             uneven = abs(rest - (left[1] - target) * by_target)
             score = 2 * (source * by_source + target * by_target) - uneven
             if best is None or score > best:
-                best, found = score, (source, target)
-        return found
+                best, lengths = score, (source, target)
+        return lengths
 
 
 def _sums_before(
@@ -248,6 +251,6 @@ def _sums_before(
     """
     before = np.cumsum(lengths[by_row]) - lengths[by_row]
     first = np.cumsum(counts) - counts
-    found = np.zeros(len(lengths), np.int64)
-    found[by_row] = before - np.repeat(before[first], counts)
-    return found
+    sums = np.zeros(len(lengths), np.int64)
+    sums[by_row] = before - np.repeat(before[first], counts)
+    return sums

@@ -73,13 +73,12 @@ class Counts:
             for field in dataclasses.fields(self)
             if field.name not in ("nats", "lengths")
         }
-        known = self.nats is not None and other.nats is not None
+        nats = None
+        if self.nats is not None and other.nats is not None:
+            nats = self.nats + other.nats
         source, target = zip(self.lengths, other.lengths, strict=True)
-        return Counts(
-            **summed,
-            nats=self.nats + other.nats if known else None,
-            lengths=(source[0] + source[1], target[0] + target[1]),
-        )
+        lengths = source[0] + source[1], target[0] + target[1]
+        return Counts(**summed, nats=nats, lengths=lengths)
 
     def describe(self, files: Sequence[str], positions: int) -> SplitTokens:
         """The entry of the index.
@@ -182,6 +181,7 @@ def _counts(
     if job.split != TRAIN and all(_NATS in pair for pair in pairs):
         nats = float(np.array([pair[_NATS] for pair in pairs], np.float64)[kept].sum())
     source, target = (int(side.lengths[kept].sum()) for side in sides)
+    ids = np.concatenate([side.ids for side in sides])
     return Counts(
         rows=plan.shape[0],
         examples=int(kept.sum()),
@@ -189,8 +189,8 @@ def _counts(
         target_tokens=target,
         dropped_too_long=int((~kept).sum()),
         nats=nats,
-        unknown=sum(np.count_nonzero(side.ids == UNKNOWN) for side in sides),
-        bytes=sum(np.count_nonzero(vocabulary.byte_pieces[side.ids]) for side in sides),
+        unknown=int(np.count_nonzero(ids == UNKNOWN)),
+        bytes=int(np.count_nonzero(vocabulary.byte_pieces[ids])),
         lengths=(
             Counter(sides[0].lengths.tolist()),
             Counter(sides[1].lengths.tolist()),

@@ -100,11 +100,12 @@ def check(path: Path, config: Config, tags: Iterable[str]) -> None:
             f"tokenize.model: {path} is not a SentencePiece model that can be read; "
             "expected the .model file of one, relative to the experiment file"
         ) from error
-    found = pieces.pad_id(), pieces.eos_id(), pieces.unk_id()
-    if found != (PAD, EOS, UNKNOWN):
+    special = pieces.pad_id(), pieces.eos_id(), pieces.unk_id()
+    if special != (PAD, EOS, UNKNOWN):
         raise UserError(
-            f"tokenize.model: {path} has padding, end and unknown at {found}; expected "
-            f"{(PAD, EOS, UNKNOWN)}; train it with pad_id=0, eos_id=1, unk_id=2"
+            f"tokenize.model: {path} has padding, end and unknown at {special}; "
+            f"expected {(PAD, EOS, UNKNOWN)}; train it with pad_id=0, "
+            "eos_id=1, unk_id=2"
         )
     if pieces.get_piece_size() != config.vocabulary_size:
         raise UserError(
@@ -141,6 +142,11 @@ class Vocabulary:
         return self._pieces.get_piece_size()
 
     @functools.cached_property
+    def pieces(self) -> list[str]:
+        """The text of every piece, by id."""
+        return [self._pieces.id_to_piece(i) for i in range(self.size)]
+
+    @functools.cached_property
     def byte_pieces(self) -> np.ndarray:
         """Whether each piece is a byte that stands for part of an unknown
         character, bool [size]."""
@@ -152,10 +158,10 @@ class Vocabulary:
         Raises:
           UserError: The vocabulary has no such tag.
         """
-        found = self._pieces.piece_to_id(tag)
-        if found == UNKNOWN:
+        piece = self._pieces.piece_to_id(tag)
+        if piece == UNKNOWN:
             raise UserError(f"{tag} is not in the vocabulary; it knows other languages")
-        return found
+        return piece
 
     def encode(self, texts: Sequence[str], tag: str | None = None) -> Sentences:
         """Ids of sentences: the tag where there is one, the pieces, eos."""
@@ -179,10 +185,10 @@ _TAG = re.compile(r"^<2[^<> ]+> ?")
 
 def _explained(config: Config, error: str) -> str:
     size = config.vocabulary_size
-    if found := re.search(r"value <= (\d+)", error):
+    if limit := re.search(r"value <= (\d+)", error):
         return (
             f"tokenize.vocabulary_size: {size} is more than the text has pieces for; "
-            f"at most {found[1]} here"
+            f"at most {limit[1]} here"
         )
     if "required_chars" in error or "smaller than" in error:
         ways = ["enlarge it"]

@@ -50,5 +50,5 @@ def fine_tune(config: Config, start: Path, texts: Sequence[Text], output: Path) 
 def _weights(texts: Sequence[Text]) -> np.ndarray:
     """Each model sees its own text only, float64 [texts, tasks of all of them]."""
     owner = np.repeat(np.arange(len(texts)), [len(shares) for _, shares in texts])
-    shares = np.array([share for _, own in texts for _, share in own])
+    shares = np.array([share for _, of_text in texts for _, share in of_text])
     return np.where(owner == np.arange(len(texts))[:, None], shares, 0.0)

@@ -84,8 +84,10 @@ class Rows:
           pairs and target tokens, int32 ``[...]`` each.
         """
         first = np.cumsum(self.count) - self.count
-        found = self.rows.take((first[task] + row).ravel())
+        records = self.rows.take((first[task] + row).ravel())
         return tuple(
-            found[name].astype(np.int32).reshape(*task.shape, *found[name].shape[1:])
+            records[name]
+            .astype(np.int32)
+            .reshape(*task.shape, *records[name].shape[1:])
             for name in (*FIELDS, EXAMPLES, TARGET_TOKENS)
         )

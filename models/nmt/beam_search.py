@@ -1,6 +1,9 @@
-"""One step of beam search.
+"""Beam search with a plain Keras decoder, written to be read.
 
-What is searched for, and when a search ends, is defined in `SearchOptions`.
+`components.serve.translator` searches with CTranslate2. This is the same search
+(`SearchOptions` defines it) as a function of tensors: the reference that CTranslate2 is
+tested against, and what decodes where CTranslate2 cannot: inside a SavedModel, on a
+TPU, and with the clipped logits of the block of Vaswani et al.
 """
 
 from __future__ import annotations
@@ -10,216 +13,170 @@ from typing import Any, NamedTuple
 import numpy as np
 from keras import ops
 
-from models.nmt.cached_decoder import COLUMNS, NEVER, CachedDecoder
-from models.nmt.search import Beam, Sentences, forced_tokens, now, own_slots
+from models.nmt.cached_decoder import Cache, CachedDecoder
 from models.nmt.search_options import END_ID, PAD_ID, SearchOptions
+from models.nmt.transformer import Transformer
 
 Tensor = Any
-
-# Hypotheses that have not ended come after all that have: their place is their rank.
-NOT_ENDED = -1e9
+NEVER = -1e30  # the log-probability of what is impossible
 
 
-class _Extensions(NamedTuple):
-    """The best ways to go on, and the ways to end.
+class Found(NamedTuple):
+    """The ``beams`` best hypotheses of each sentence.
+
+    Those that ended come first, then the best score.
 
     Attributes:
-      parents, tokens: int32 ``[batch, width]``: which hypothesis goes on with which
-        token.
-      live: float32 ``[batch, width]``, its log-probability, best first.
-      ended: float32 ``[batch, width]``: the log-probability of each hypothesis with
-        the end of sentence, `NEVER` where that is not among the best ``width``.
+      tokens: int32 ``[batch, beams, length]``, the end of sentence included.
+      lengths: int32 ``[batch, beams]``, tokens of each; 0 where there is none.
+      scores: float32 ``[batch, beams]``, see `SearchOptions`.
+      ended: bool ``[batch, beams]``, whether the last token is the end of sentence.
     """
 
-    parents: Tensor
     tokens: Tensor
-    live: Tensor
+    lengths: Tensor
+    scores: Tensor
     ended: Tensor
-    offset: Tensor
 
 
-def extend(
-    decoder: CachedDecoder, options: SearchOptions, sentences: Sentences, beam: Beam
-) -> Beam:
-    """One step; sentences that are done keep what they have."""
-    slots = own_slots(beam)
-    logits, cache = decoder.step(
-        sentences.source, beam.cache, beam.newest, slots, beam.time, beam.begun
-    )
-    found = _best_extensions(options, beam, logits, decoder.model.vocabulary_size)
-    forced = forced_tokens(sentences, beam)
-    if forced is not None:
-        found = _forced(found, beam, logits, forced)
-    tokens = ops.where(
-        now(beam), found.tokens[:, :, None], _of(beam.tokens, found.parents)
-    )
-    kept = _kept(options, sentences, beam, found, tokens)
-    beam = beam._replace(
-        time=beam.time + 1,
-        tokens=tokens,
-        slots=_of(slots, found.parents),
-        newest=found.tokens,
-        log_probabilities=found.live,
-        cache=cache,
-        **kept,
-    )
-    return beam._replace(done=_is_over(options, sentences, beam))
+class Beam(NamedTuple):
+    """The state between two steps.
 
-
-def _best_extensions(
-    options: SearchOptions, beam: Beam, logits: Tensor, vocabulary: int
-) -> _Extensions:
-    """Finds them in columns of the vocabulary, with one pass over all of it.
-
-    The ids are laid out as a grid of `COLUMNS` columns. The best ``width`` tokens are
-    in the ``width`` columns with the best maxima, so that only these are sorted.
+    Attributes:
+      time: int32 scalar, tokens so far.
+      done: bool ``[batch]``, whether the search of a sentence is over.
+      tokens: int32 ``[batch, beams, length]``, the live hypotheses.
+      log_probabilities: float32 ``[batch, beams]``, of the live hypotheses.
+      cache: Keys and values of the live hypotheses.
+      finished: The best hypotheses that are finished.
     """
-    width, padded = logits.shape[1:]
-    rows = padded // COLUMNS
-    grid = ops.reshape(logits, (-1, width, rows, COLUMNS))
-    maxima = ops.max(grid, axis=2)
-    # Of these columns not all tokens may come; they are looked at in any case.
-    special = END_ID + 1
-    column = np.arange(COLUMNS)
-    is_other = (column >= special) & (column < vocabulary)
-    others = ops.where(is_other, maxima, NEVER)
-    top = ops.maximum(
-        ops.max(others, axis=-1), ops.max(maxima[:, :, :special], axis=-1)
-    )
-    mass = ops.sum(ops.exp(logits[:, :, :vocabulary] - top[:, :, None]), axis=-1)
-    offset = beam.log_probabilities - top - ops.log(mass)
 
-    totals = ops.reshape(others + offset[:, :, None], (-1, width * COLUMNS))
-    _, best = ops.top_k(totals, width)
-    every = np.arange(width)[:, None] * COLUMNS + np.arange(special)
-    every = ops.broadcast_to(every.reshape(-1), (best.shape[0], width * special))
-    columns = ops.concatenate([best, ops.cast(every, best.dtype)], axis=1)
-    parents = columns // COLUMNS  # [batch, columns]
-    tokens = (columns % COLUMNS)[:, :, None] + np.arange(0, padded, COLUMNS)
-    tokens = ops.cast(tokens, "int32")  # [batch, columns, rows]
-    places = parents[:, :, None] * padded + tokens
-    totals = _of(ops.reshape(logits, (-1, width * padded)), _flat(places))
-    totals = ops.reshape(totals, tokens.shape) + _of(offset, parents)[:, :, None]
-    may_come = ops.logical_and(tokens > END_ID, tokens < vocabulary)
-    totals = ops.where(may_come, totals, NEVER)
-    live, best = ops.top_k(_flat(totals), width)
-    return _Extensions(
-        parents=_of(ops.cast(parents, "int32"), best // rows),
-        tokens=ops.where(live > NEVER, _of(_flat(tokens), best), PAD_ID),
-        live=ops.maximum(live, NEVER),
-        ended=_ended(options, beam, offset + logits[:, :, END_ID], live),
-        offset=offset,
-    )
+    time: Tensor
+    done: Tensor
+    tokens: Tensor
+    log_probabilities: Tensor
+    cache: Cache
+    finished: Found
 
 
-def _ended(options: SearchOptions, beam: Beam, end: Tensor, live: Tensor) -> Tensor:
-    """``end`` where it is among the best ``width`` of all extensions, else `NEVER`.
-
-    Args:
-      end: float32 ``[batch, width]``: each hypothesis with the end of sentence.
-      live: float32 ``[batch, width]``, the best other extensions.
-    """
-    if options.min_length:
-        age = (beam.time - beam.begun)[:, None]
-        end = ops.where(age < options.min_length, NEVER, end)
-    others = ops.concatenate([live, end], axis=1)
-    better = ops.greater(others[:, None, :], end[:, :, None])
-    rank = ops.sum(ops.cast(better, "int32"), axis=-1)
-    return ops.where(rank < live.shape[1], ops.maximum(end, NEVER), NEVER)
-
-
-def _forced(found: _Extensions, beam: Beam, logits: Tensor, token: Tensor):
-    """The same, where a prefix leaves a sentence no choice.
-
-    Args:
-      token: int32 ``[batch, 1]``, the token of the prefix, 0 where it is over.
-    """
-    is_forced = token > 0
-    width, padded = logits.shape[1:]
-    same = ops.arange(width, dtype="int32")
-    logit = _of(ops.reshape(logits, (-1, width * padded)), same * padded + token)
-    return found._replace(
-        parents=ops.where(is_forced, same, found.parents),
-        tokens=ops.where(is_forced, token, found.tokens),
-        live=ops.where(is_forced, ops.maximum(found.offset + logit, NEVER), found.live),
-        ended=ops.where(is_forced, NEVER, found.ended),
-    )
-
-
-def _kept(
+def beam_search(
+    model: Transformer,
     options: SearchOptions,
-    sentences: Sentences,
-    beam: Beam,
-    found: _Extensions,
-    tokens: Tensor,
-) -> dict[str, Tensor]:
-    """The kept hypotheses after a step, best first.
+    source_ids: Tensor,
+    limits: Tensor,
+    *,
+    length: int,
+    prefixes: Tensor | None = None,
+) -> Found:
+    """Searches for the best translations of a batch.
 
     Args:
-      beam: The state before the step.
-      found: How it goes on.
-      tokens: int32 ``[batch, width, length]``: those that go on.
+      model: A single model, built.
+      options: What to search for.
+      source_ids: int32 ``[batch, Ls]``, 0 is padding.
+      limits: int32 ``[batch]``, most target tokens of each sentence with the end of
+        sentence, from 1 to ``length``; by `SearchOptions.max_length`.
+      length: Static bound of the limits.
+      prefixes: int32 ``[batch, P]``, tokens to begin with, 0 after the last one; a
+        prefix is shorter than its sentence's limit.
     """
-    count = beam.time - beam.begun + 1
-    penalty = ops.cast(count, "float32") ** options.length_normalisation
-    at_limit = ops.equal(count, sentences.limits)
-    rank = ops.arange(1, tokens.shape[1] + 1, dtype="float32")
-    scores = ops.concatenate(
-        [
-            ops.where(found.ended > NEVER, found.ended / penalty[:, None], NEVER),
-            ops.where(
-                ops.logical_and(at_limit[:, None], found.live > NEVER),
-                NOT_ENDED * rank,
-                NEVER,
-            ),
-        ],
-        axis=1,
-    )
-    scores = ops.where(beam.done[:, None], NEVER, scores)
-    ended_tokens = ops.where(now(beam), END_ID, beam.tokens)
-    best, places = ops.top_k(
-        ops.concatenate([beam.kept_scores, scores], axis=1), tokens.shape[1]
+    batch, beams = ops.shape(source_ids)[0], options.beams
+    decoder = CachedDecoder(model, source_ids, length)
+    tokens = ops.zeros((batch, beams, length), "int32")
+    absent = ops.full((batch, beams), NEVER, "float32")
+    beam = Beam(
+        time=ops.zeros((), "int32"),
+        done=ops.zeros((batch,), "bool"),
+        tokens=tokens,
+        # A search begins with one hypothesis.
+        log_probabilities=ops.where(ops.arange(beams) == 0, 0.0, absent),
+        cache=decoder.empty_cache(batch, beams),
+        finished=Found(tokens, tokens[:, :, 0], absent, absent > 0),
     )
 
-    def chosen(old: Tensor, *new: Tensor) -> Tensor:
-        return _of(ops.concatenate([old, *new], axis=1), places)
+    def extend(beam: Beam) -> tuple[Beam]:
+        return (_extend(decoder, options, limits, prefixes, beam),)
 
-    return {
-        "kept_scores": best,
-        "kept_tokens": chosen(beam.kept_tokens, ended_tokens, tokens),
-        "kept_lengths": chosen(
-            beam.kept_lengths, ops.where(scores > NEVER, count[:, None], 0)
+    (beam,) = ops.while_loop(
+        lambda beam: ops.logical_not(ops.all(beam.done)), extend, (beam,)
+    )
+    finished = beam.finished
+    _, order = ops.top_k(finished.scores + ops.where(finished.ended, 0.0, -1e9), beams)
+    return Found(*(_gather(field, order) for field in finished))
+
+
+def _extend(
+    decoder: CachedDecoder,
+    options: SearchOptions,
+    limits: Tensor,
+    prefixes: Tensor | None,
+    beam: Beam,
+) -> Beam:
+    """One step; a sentence that is done keeps what it has."""
+    beams, time = options.beams, beam.time
+    newest = ops.take(beam.tokens, ops.maximum(time - 1, 0), axis=2)
+    gains, cache = decoder.step(newest, time, beam.cache)
+    vocabulary = gains.shape[-1]
+    gains = _forced(gains, time, prefixes)
+    totals = ops.maximum(beam.log_probabilities[:, :, None] + gains, NEVER)
+    totals = ops.reshape(totals, (-1, beams * vocabulary))
+    # Of 2 * beams candidates at most beams end a hypothesis.
+    best, places = ops.top_k(totals, 2 * beams)
+    parents = ops.cast(places // vocabulary, "int32")
+    next_tokens = ops.cast(places % vocabulary, "int32")
+    is_now = ops.arange(decoder.length) == time
+    tokens = ops.where(is_now, next_tokens[:, :, None], _gather(beam.tokens, parents))
+
+    is_end = ops.equal(next_tokens, END_ID)
+    at_limit = time + 1 >= limits
+    finishes = ops.logical_or(is_end, at_limit[:, None])
+    finishes = ops.logical_and(finishes, np.arange(2 * beams) < beams)
+    finishes = ops.logical_and(finishes, best > NEVER)
+    finishes = ops.logical_and(finishes, ops.logical_not(beam.done)[:, None])
+    penalty = ops.cast(time + 1, "float32") ** options.length_normalisation
+    new = Found(
+        tokens,
+        ops.where(finishes, time + 1, 0),
+        ops.where(finishes, best / penalty, NEVER),
+        ops.logical_and(finishes, is_end),
+    )
+    both = Found(
+        *(
+            ops.concatenate([old, own], axis=1)
+            for old, own in zip(beam.finished, new, strict=True)
+        )
+    )
+    scores, order = ops.top_k(both.scores, beams)
+    finished = Found(*(_gather(field, order) for field in both))
+
+    live, order = ops.top_k(ops.where(is_end, NEVER, best), beams)
+    parents = _gather(parents, order)
+    return Beam(
+        time=time + 1,
+        done=beam.done | at_limit | (scores[:, -1] > NEVER),
+        tokens=_gather(tokens, order),
+        log_probabilities=live,
+        cache=tuple(
+            (_gather(keys, parents), _gather(values, parents)) for keys, values in cache
         ),
-        "kept_log_probabilities": chosen(
-            beam.kept_log_probabilities, found.ended, found.live
-        ),
-    }
+        finished=finished,
+    )
 
 
-def _is_over(options: SearchOptions, sentences: Sentences, beam: Beam) -> Tensor:
-    """bool ``[batch]``, after a step."""
-    worst, best_live = beam.kept_scores[:, -1], beam.log_probabilities[:, 0]
-    over = worst > NOT_ENDED
-    if options.stopping == "exact":
-        longest = ops.cast(sentences.limits, "float32") ** options.length_normalisation
-        over = ops.logical_and(over, best_live / longest <= worst)
-    over = ops.logical_or(over, beam.time - beam.begun >= sentences.limits)
-    over = ops.logical_or(over, best_live <= NEVER)
-    return ops.logical_or(beam.done, over)
+def _forced(gains: Tensor, time: Tensor, prefixes: Tensor | None) -> Tensor:
+    """Within a prefix its token is certain, the others impossible."""
+    if prefixes is None or not prefixes.shape[1]:
+        return gains
+    last = prefixes.shape[1] - 1
+    token = ops.take(prefixes, ops.minimum(time, last), axis=1)[:, None, None]
+    is_forced = ops.logical_and(time <= last, token != PAD_ID)
+    certain = ops.where(ops.equal(np.arange(gains.shape[-1]), token), 0.0, NEVER)
+    return ops.where(is_forced, certain, gains)
 
 
-def _flat(x: Tensor) -> Tensor:
-    """``[batch, count, rows]`` to ``[batch, count * rows]``."""
-    return ops.reshape(x, (-1, x.shape[1] * x.shape[2]))
-
-
-def _of(x: Tensor, places: Tensor) -> Tensor:
-    """Rows of ``[batch, count, ...]`` that int32 ``[batch, chosen]`` names.
-
-    What `take_along_axis` does along the second axis, without spreading the places
-    over all of a row.
-    """
-    batch, count, *rest = x.shape
-    first = ops.arange(batch, dtype="int32")[:, None] * count
-    rows = ops.reshape(x, (batch * count, *rest))
+def _gather(x: Tensor, places: Tensor) -> Tensor:
+    """Rows of ``[batch, count, ...]`` that int32 ``[batch, chosen]`` names."""
+    _, count, *rest = x.shape
+    first = ops.arange(ops.shape(places)[0], dtype="int32")[:, None] * count
+    rows = ops.reshape(x, (-1, *rest))
     return ops.take(rows, ops.cast(places, "int32") + first, axis=0)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Literal
+from collections.abc import Sequence
 
 from models.errors import FieldError
 
@@ -25,33 +25,27 @@ class SearchOptions:
     4 beams, 1.0).
 
     **Beam search.** At every step the ``2 * beams`` most probable extensions of the
-    live hypotheses are looked at. An extension by the end of sentence that is among
-    the first ``beams`` of them has *ended*; the first ``beams`` of the others live
-    on, so that the beam never narrows. The ``beams`` best-scored of all that have
-    ended are kept. With ``stopping="full"`` the search of a sentence is over as soon
-    as ``beams`` hypotheses have ended; at width 1 that is greedy search. With
-    ``stopping="exact"`` it goes on until no live hypothesis could, at any length up
-    to the maximum, have a better score than the worst kept one: if ``l`` is the best
-    live log-probability, until ``l / maximum ** length_normalisation <= worst``. That
-    finds at least as good scores, and mostly runs to the maximum length.
+    live hypotheses are candidates. A candidate among the first ``beams`` that is the
+    end of sentence finishes its hypothesis; the first ``beams`` candidates that are not
+    the end of sentence live on. The search of a sentence is over when ``beams``
+    hypotheses have finished, or at the maximum length. Width 1 is greedy search.
 
     **Maximum length.** A target has at most
     ``ceil(max_length_ratio * source tokens + max_length_extra)`` tokens, the end of
-    sentence counted on both sides. Hypotheses that live at the maximum have not
-    ended; they come after all that have, best first, and only into places that are
-    left.
+    sentence counted on both sides. The best hypotheses that are live there have not
+    ended; in the result they come after those that have.
+
+    **Prefixes.** A sentence may have target tokens that its hypotheses begin with. They
+    count in the length, not in the log-probability: they were given, not chosen.
 
     **Sampling.** With ``temperature`` set, ``nbest`` independent samples are drawn
-    instead, the best-scored first; ``beams`` is not used. The draws of a sentence
-    depend on ``seed`` and on its number alone, not on the batch.
+    instead, the best-scored first; ``beams`` is not used.
 
     Attributes:
       beams: Width of the beam; 1 is greedy search.
       length_normalisation: Exponent of the length in the score, at least 0.
       max_length_ratio: Target tokens at most per source token, see above.
       max_length_extra: Target tokens at most beyond those.
-      min_length: Fewest target tokens before the end of sentence.
-      stopping: See above.
       nbest: Hypotheses to return, at most ``beams`` unless sampling.
       temperature: Sample from ``softmax(logits / temperature)`` instead of searching;
         a positive number.
@@ -65,8 +59,6 @@ class SearchOptions:
     length_normalisation: float = 1.0
     max_length_ratio: float = 2.0
     max_length_extra: int = 10
-    min_length: int = 0
-    stopping: Literal["full", "exact"] = "full"
     nbest: int = 1
     temperature: float | None = None
     top_k: int | None = None
@@ -78,7 +70,6 @@ class SearchOptions:
         _at_least("length_normalisation", self.length_normalisation, 0)
         _at_least("max_length_ratio", self.max_length_ratio, 0)
         _at_least("max_length_extra", self.max_length_extra, 0)
-        _at_least("min_length", self.min_length, 0)
         _at_least("nbest", self.nbest, 1)
         if self.max_length_ratio == 0 and self.max_length_extra == 0:
             raise FieldError("max_length_extra", "got 0 with a max_length_ratio of 0")
@@ -109,11 +100,6 @@ class SearchOptions:
         """Whether this asks for samples rather than for the best."""
         return self.temperature is not None
 
-    @property
-    def width(self) -> int:
-        """Hypotheses of a sentence that are extended side by side."""
-        return self.nbest if self.samples else self.beams
-
     def max_length(self, source_tokens: int) -> int:
         """Most target tokens, the end of sentence counted, for a source length.
 
@@ -141,6 +127,17 @@ class Hypothesis:
     log_probability: float
     score: float
     ended: bool
+
+    @classmethod
+    def of(cls, ids: Sequence[int], score: float, options: SearchOptions) -> Hypothesis:
+        """A hypothesis from all of its tokens, with the end of sentence if it ended."""
+        ended = bool(ids) and ids[-1] == END_ID
+        return cls(
+            tuple(ids[:-1] if ended else ids),
+            score * len(ids) ** options.length_normalisation,
+            score,
+            ended,
+        )
 
 
 def _at_least(name: str, value: float, least: float) -> None:

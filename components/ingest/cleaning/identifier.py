@@ -20,6 +20,21 @@ _ALIKE = (
 )
 
 
+def classify(texts: Sequence[str]) -> list[tuple[str, float]]:
+    """The likeliest language of each text, and its probability."""
+    identifier = _identifier()
+    return [identifier.classify(text) for text in texts]
+
+
+def accepted(language: str) -> set[str]:
+    """The codes that a sentence in a language may be given; none where the identifier
+    does not know it."""
+    code = language.lower().replace("_", "-").partition("-")[0]
+    if code not in _identifier().nb_classes:
+        return set()
+    return {code}.union(*(group for group in _ALIKE if code in group))
+
+
 def identify(texts: Sequence[str], language: str, confidence: float) -> np.ndarray:
     """Which sentences are, in all likelihood, in another language, bool [n].
 
@@ -29,16 +44,11 @@ def identify(texts: Sequence[str], language: str, confidence: float) -> np.ndarr
         identifier knows, no sentence is judged.
       confidence: Smallest probability of the other language.
     """
-    identifier = _identifier()
-    code = language.lower().replace("_", "-").partition("-")[0]
-    wrong = np.zeros(len(texts), bool)
-    if code not in identifier.nb_classes:
-        return wrong
-    accepted = {code}.union(*(group for group in _ALIKE if code in group))
-    for i, text in enumerate(texts):
-        found, probability = identifier.classify(text)
-        wrong[i] = found not in accepted and probability >= confidence
-    return wrong
+    codes = accepted(language)
+    if not codes:
+        return np.zeros(len(texts), bool)
+    found = classify(texts)
+    return np.array([c not in codes and p >= confidence for c, p in found], bool)
 
 
 @functools.cache

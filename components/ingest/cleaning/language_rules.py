@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib.util
 from typing import TYPE_CHECKING
 
-from models.errors import FieldError, UserError
+from models.errors import FieldError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -48,8 +47,7 @@ class WrongScript:
 class WrongLanguage:
     """Rejects a pair with a side that is in another language than it should be.
 
-    Needs the extra ``language`` (py3langid, whose model is in the package) and
-    identifies some thousand pairs a second, so it is off unless asked for.
+    py3langid identifies some thousand pairs a second, so it is off unless asked for.
     Languages it does not know are not judged.
 
     Attributes:
@@ -64,15 +62,6 @@ class WrongLanguage:
         if not 0 < self.confidence <= 1:
             raise FieldError(
                 "confidence", f"{self.confidence:g} must lie between 0 and 1"
-            )
-
-    def check(self) -> None:
-        """Raises ``UserError`` where the identifier is not installed."""
-        if importlib.util.find_spec("py3langid") is None:
-            raise UserError(
-                "ingest.rules.wrong_language needs the language identifier "
-                "py3langid; install the extra polyscale[language], or set the rule "
-                "to null"
             )
 
     def rejects(self, pairs: Pairs) -> np.ndarray:

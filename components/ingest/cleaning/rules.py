@@ -73,11 +73,6 @@ class Rules:
             self, wrong_script=None, wrong_language=None, misaligned=None
         )
 
-    def check(self) -> None:
-        """Raises ``UserError`` where a rule needs what is not installed."""
-        if self.wrong_language is not None:
-            self.wrong_language.check()
-
     def ask(self, pairs: Pairs) -> Iterator[tuple[str, np.ndarray]]:
         """The verdicts, bool [n], of one rule after another; pairs that are
         rejected by one are not open to the next."""

@@ -5,6 +5,7 @@
                            |                             +- candidates - Held out -+      |
                            +- test sets - Given tests -----------------------------+------+----- test shards
                            +- rejected (here and later) - dead letters
+    inputs - Check - report
 
 Text travels as Arrow tables (`components.ingest.pair_tables`) and is shuffled once, by
 bucket of its source: a bucket holds every pair of its sources, so that one
@@ -27,6 +28,7 @@ from components.ingest.graph import stages
 from components.ingest.graph.measures import smallest
 from components.ingest.graph.sinks import SAMPLES, Sinks, write_report
 from components.ingest.graph.splits import marks_of
+from components.ingest.sources.inputs import TextInput
 
 
 def build(
@@ -79,9 +81,16 @@ def build(
         | "Write dead letters"
         >> beam.FlatMapTuple(sinks.dead_letters).with_outputs(SAMPLES, main="counts")
     )
+    checks = (
+        pipeline
+        | "Text" >> beam.Create([e for e in inputs if isinstance(e, TextInput)])
+        | "Spread checks" >> beam.Reshuffle()
+        | "Check" >> beam.FlatMap(stages.checked)
+    )
     counts = cleaned.counts, separated.counts, written_tests, letters.counts
     samples = separated[SAMPLES], letters[SAMPLES]
-    _report(pipeline, output, counts, samples, (parts.problems, read.problems))
+    problems = parts.problems, read.problems
+    _report(pipeline, output, counts, samples, problems, checks)
 
 
 def _test_sets(
@@ -130,6 +139,7 @@ def _report(
     counts: Sequence[beam.PCollection],
     samples: Sequence[beam.PCollection],
     problems: Sequence[beam.PCollection],
+    checks: beam.PCollection,
 ) -> None:
     totals = counts | "Counts" >> beam.Flatten() | "Totals" >> beam.CombinePerKey(sum)
     drawn = samples | "Samples" >> beam.Flatten() | beam.CombinePerKey(smallest)
@@ -140,4 +150,5 @@ def _report(
         pvalue.AsList(totals),
         pvalue.AsList(drawn),
         pvalue.AsList(said),
+        pvalue.AsList(checks),
     )

@@ -10,7 +10,7 @@ import contextlib
 import dataclasses
 import json
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -108,12 +108,14 @@ def write_report(
     counts: Sequence[tuple[measures.Names, int]],
     samples: Sequence[tuple[measures.Names, measures.Sample]],
     problems: Sequence[str],
+    checks: Sequence[Mapping[str, Any]],
 ) -> None:
     """Writes what the step checks and reports when Beam has finished."""
     report = {
         "counts": sorted([*names, count] for names, count in counts),
         "samples": sorted([*names, drawn] for names, drawn in samples),
         "problems": sorted(set(problems)),
+        "checks": sorted(checks, key=lambda c: (c["task"], c["split"], c["name"])),
     }
     with _created(output, REPORT) as file:
         file.write(json.dumps(report).encode())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -14,7 +16,7 @@ from apache_beam.transforms.window import GlobalWindows
 
 from components.artifacts.origins import MIXED
 from components.artifacts.text_shards import IN_DOMAIN, TRAIN
-from components.ingest import pair_tables
+from components.ingest import corpus_check, pair_tables
 from components.ingest.batch import Batch
 from components.ingest.cleaning.clean import clean
 from components.ingest.config import Config
@@ -79,6 +81,12 @@ class Read(beam.DoFn):
             yield from itertools.islice(batches, part.first, None, part.step)
         except UserError as error:
             yield pvalue.TaggedOutput("problems", str(error))
+
+
+def checked(entry: TextInput) -> Iterator[dict[str, Any]]:
+    """What a sample of an input says of it; nothing where it cannot be read."""
+    with contextlib.suppress(UserError):
+        yield dataclasses.asdict(corpus_check.check(entry))
 
 
 class Clean(beam.DoFn):

@@ -17,7 +17,6 @@ from components.ingest.sources.languages import matches, sides
 from components.ingest.sources.synthetic import SyntheticConfig, generate
 from models.errors import UserError
 
-_SURELY = 100  # pairs of which some have sides that differ, if they are translations
 _HALF = re.compile("[\ud800-\udfff]")  # half characters, as JSON may hold them
 
 
@@ -40,20 +39,14 @@ def read(
     pairs = READERS[entry.format](entry)
     if entry.split == TRAIN:
         pairs = itertools.chain.from_iterable(map(_one_a_reference, pairs))
-    last, identical = 0, True
+    last = 0
     while part := list(itertools.islice(pairs, BATCH)):
         # Several pairs of one line stand one after another: their places differ.
         lines = _rising([pair.line for pair in part], last)
         last = lines[-1]
-        identical = identical and all(pair.source == pair.target for pair in part)
         yield _batch(entry, file, part, lines)
     if not last and entry.part is None:
         raise _empty(entry)
-    if identical and last >= _SURELY:
-        raise UserError(
-            f"{' and '.join(entry.paths)} hold the same text; expected the two sides "
-            "of a translation"
-        )
 
 
 def parts(entry: TextInput | SyntheticInput) -> Iterator[TextInput | SyntheticInput]:

@@ -105,6 +105,27 @@ def chunks(path: str) -> Iterator[bytes]:
         ) from error
 
 
+def detect(path: str) -> str | None:
+    """The encoding of a file as its bytes suggest it: UTF-8 if the lines that are more
+    than ASCII are that; else what charset-normalizer says, or None."""
+    lines: list[bytes] = []
+    rest = b""
+    for chunk in chunks(path):
+        *complete, rest = (rest + chunk).split(b"\n")
+        lines += [line for line in complete if not line.isascii()]
+        if sum(map(len, lines)) >= _SAMPLE_BYTES:
+            break
+    else:
+        lines.append(rest)
+    sample = b"\n".join(lines)
+    try:
+        sample.decode()
+        return "utf-8"
+    except UnicodeDecodeError:
+        best = from_bytes(sample).best()
+    return best and best.encoding
+
+
 def open_file(path: str) -> BinaryIO:
     """The bytes of a file as they are, on any file system.
 
@@ -176,7 +197,7 @@ def _open_text(path: str, declared: str | None) -> tuple[str, Iterator[bytes]]:
         start += more
     mark, codec = next(((m, c) for m, c in _MARKS if start.startswith(m)), (b"", None))
     if codec is None:
-        codec = _detect(path) if declared == DETECT else declared or "utf-8"
+        codec = _detected(path) if declared == DETECT else declared or "utf-8"
     codec = _SUPERSETS.get(normal(codec), codec)
     stream = chain([start[len(mark) :]], stream)
     if normal(codec).startswith(("utf-16", "utf16", "utf-32", "utf32")):
@@ -202,30 +223,15 @@ def _to_utf8(path: str, stream: Iterator[bytes], codec: str) -> Iterator[bytes]:
         ) from error
 
 
-def _detect(path: str) -> str:
-    """The encoding of a file, from its lines that are more than ASCII."""
-    lines: list[bytes] = []
-    rest = b""
-    for chunk in chunks(path):
-        *complete, rest = (rest + chunk).split(b"\n")
-        lines += [line for line in complete if not line.isascii()]
-        if sum(map(len, lines)) >= _SAMPLE_BYTES:
-            break
-    else:
-        lines.append(rest)
-    sample = b"\n".join(lines)
-    try:
-        sample.decode()
-        return "utf-8"
-    except UnicodeDecodeError:
-        best = from_bytes(sample).best()
-    if best is None:
+def _detected(path: str) -> str:
+    codec = detect(path)
+    if codec is None:
         raise UserError(
             f"{path}: its encoding cannot be told from its bytes; name it under "
             "encoding, such as iso-8859-15, gb18030 or big5"
         )
-    log.warning("%s: read as %s; name its encoding to be sure", path, best.encoding)
-    return best.encoding
+    log.warning("%s: read as %s; name its encoding to be sure", path, codec)
+    return codec
 
 
 def _check_text(path: str, start: bytes) -> None:

@@ -203,3 +203,11 @@ def test_a_missing_sentence_is_noticed(tokens):
                 load_test_sets(Path(tokens), ("en-de",))
         finally:
             path.write_bytes(content)
+
+
+def test_sum_by_segment_worked_example():
+    sums, counts = sum_by_segment(
+        np.array([[[1.0, 2.0, 4.0, 8.0]]]), np.array([[1, 1, 2, 0]]), 2
+    )
+    np.testing.assert_array_equal(sums, [[[3.0, 4.0]]])
+    np.testing.assert_array_equal(counts, [[2, 1]])

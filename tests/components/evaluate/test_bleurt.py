@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import json
 
@@ -12,8 +13,8 @@ import tensorflow as tf
 
 from components.evaluate.bleurt import Bleurt
 from components.evaluate.config import Quality
-from components.evaluate.hypotheses import TestText, Translation
 from components.evaluate.quality import build_metrics
+from components.evaluate.translation import Sentence, Translation
 from models.errors import UserError
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "the", "cat", "sat", "##s", "!", "on"]
@@ -100,25 +101,32 @@ def test_scores_of_both_kinds_of_checkpoint(word_pieces, sentence_pieces):
     for folder in (word_pieces, sentence_pieces):
         metric = Bleurt(folder)
         pairs = [("the cat", "the cat"), ("the cat", "sat on"), ("cat", "cat on")] * 20
-        scores = metric.score_pairs(pairs)
+        triples = [("source", *pair) for pair in pairs]
+        scores = metric.score_triples(triples)
         np.testing.assert_allclose(scores, np.tile(scores[:3], 20), rtol=1e-6)
         assert scores[0] == pytest.approx(1.0) and scores[1] < scores[2] < 1
     # [SEP] is in both sides: one of three, and two of three.
     np.testing.assert_allclose(
-        Bleurt(word_pieces).score_pairs(pairs[1:3]), [1 / 3, 2 / 3], rtol=1e-6
+        Bleurt(word_pieces).score_triples(triples[1:3]), [1 / 3, 2 / 3], rtol=1e-6
     )
 
 
 def test_the_best_reference_counts(word_pieces):
-    text = TestText(
-        "de-en", "x", ("a", "b", "c"),
-        (("the cat", "sat"), ("on",), ("cat", "the")), ("source", "target", "source"),
-    )  # fmt: skip
-    translation = Translation(text, ("sat", "on", ""), (-1.0,) * 3, (True,) * 3)
-    scores = Bleurt(word_pieces).score(translation, text.parts())
+    references = (("the cat", "sat"), ("on",), ("cat", "the"))
+    sentences = tuple(
+        Sentence("s", own, origin, hypothesis)
+        for own, origin, hypothesis in zip(
+            references, ("source", "target", "source"), ("sat", "on", ""), strict=True
+        )
+    )
+    translation = Translation("de-en", "x", sentences)
+    scores = Bleurt(word_pieces).score(translation)
     assert scores.by_sentence.tolist() == pytest.approx([1, 1, 1])
-    worse = Translation(text, ("on", "cat", "the cat"), (-1.0,) * 3, (True,) * 3)
-    scores = Bleurt(word_pieces).score(worse, text.parts())
+    worse = tuple(
+        dataclasses.replace(one, hypothesis=text)
+        for one, text in zip(sentences, ("on", "cat", "the cat"), strict=True)
+    )
+    scores = Bleurt(word_pieces).score(Translation("de-en", "x", worse))
     assert scores.by_sentence.tolist() == pytest.approx([1 / 2, 1 / 2, 2 / 3])
     assert scores.values["source"] == pytest.approx((1 / 2 + 2 / 3) / 2)
     assert scores.values["target"] == pytest.approx(1 / 2)

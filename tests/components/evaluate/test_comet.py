@@ -13,7 +13,7 @@ import types
 import pytest
 
 from components.evaluate.comet import Comet
-from components.evaluate.hypotheses import TestText, Translation
+from components.evaluate.translation import Sentence, Translation
 from models.errors import UserError
 
 
@@ -51,11 +51,11 @@ def model(monkeypatch):
 
 
 def test_every_reference_is_asked_and_the_best_counts(model):
-    text = TestText(
-        "en-de", "x", ("s1", "s2"), (("a b", "c d"), ("e f",)), ("source", "target")
+    sentences = (
+        Sentence("s1", ("a b", "c d"), "source", "c d"),
+        Sentence("s2", ("e f",), "target", "e x"),
     )
-    translation = Translation(text, ("c d", "e x"), (-1.0, -1.0), (True, True))
-    scores = Comet("known").score(translation, text.parts())
+    scores = Comet("known").score(Translation("en-de", "x", sentences))
     assert [(r["src"], r["mt"], r["ref"]) for r in model.asked] == [
         ("s1", "c d", "a b"), ("s1", "c d", "c d"), ("s2", "e x", "e f"),
     ]  # fmt: skip

@@ -64,5 +64,5 @@ def test_a_part_of_it_and_what_is_not_there(measured):
         compare(measured, [FIRST, "nobody"])
     with pytest.raises(UserError, match="two trials or more"):
         compare(measured, [FIRST, FIRST])
-    with pytest.raises(UserError, match="nothing measured of en-zh"):
+    with pytest.raises(UserError, match="no losses of en-zh; there are en-de"):
         compare(measured, [FIRST, SECOND], task="en-zh")

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-import json
-import re
 import shutil
 
-import numpy as np
 import pytest
 from sacrebleu.metrics import BLEU, CHRF
 
 from components import tokenize
 from components.artifacts import metrics_table
-from components.evaluate import hypotheses, overlap_metrics, quality
+from components.evaluate import quality
 from components.evaluate.config import Quality
-from components.evaluate.trained import load_trained
+from components.evaluate.overlap_metrics import streams
+from components.evaluate.quality_record import QualityRecord
+from components.evaluate.translation import load_sentences, translation_path
 from components.fit import table as fit_table
+from components.serve.trained import load_trained
 from models.errors import FieldError, UserError
 from models.nmt.search_options import SearchOptions
 from tests.components.evaluate import small_sweep
@@ -36,10 +36,11 @@ def finals(measured):
 
 
 def test_scores_are_those_of_sacrebleu_on_the_files(measured, finals):
-    rows = hypotheses.read(hypotheses.file_of(measured, FIRST, "en-de", "news"))
-    written = [row["hypothesis"] for row in rows]
-    first = [row["reference"] for row in rows]
-    second = [row["reference_2"] or None for row in rows]
+    path = translation_path(measured, FIRST, "en-de", "news")
+    sentences = load_sentences(path)
+    written = [one.hypothesis for one in sentences]
+    first = [one.references[0] for one in sentences]
+    second = [(*one.references, None)[1] for one in sentences]
     assert sum(text is not None for text in second) == 8
     row = finals[FIRST, "en-de", "news", "mixed"]
     bleu = BLEU()
@@ -54,12 +55,12 @@ def test_scores_are_those_of_sacrebleu_on_the_files(measured, finals):
 
 
 def test_halves_are_scored_on_their_own(measured, finals):
-    rows = hypotheses.read(hypotheses.file_of(measured, FIRST, "en-fr", "news"))
+    path = translation_path(measured, FIRST, "en-fr", "news")
+    sentences = load_sentences(path)
     for origin in ("source", "target"):
-        own = [row for row in rows if row["origin"] == origin]
+        own = [one for one in sentences if one.origin == origin]
         expected = BLEU().corpus_score(
-            [row["hypothesis"] for row in own],
-            [[r["reference"] for r in own], [r["reference_2"] or None for r in own]],
+            [one.hypothesis for one in own], streams([one.references for one in own])
         )
         row = finals[FIRST, "en-fr", "news", origin]
         assert row.bleu == pytest.approx(expected.score)
@@ -75,18 +76,18 @@ def test_it_has_learned_to_translate(finals):
 def test_a_task_never_seen_is_not_translated_unless_asked(measured, finals):
     row = finals[SECOND, "en-fr", "in_domain", "mixed"]
     assert row.bleu is None and row.bleu_signature is None and row.loss > 3
-    assert not hypotheses.file_of(measured, SECOND, "en-fr", "in_domain").exists()
+    assert not translation_path(measured, SECOND, "en-fr", "in_domain").exists()
 
 
 def test_what_is_not_installed_is_said_and_the_rest_computed(measured, finals):
-    record = json.loads((measured / "quality.json").read_text(encoding="utf-8"))
-    (problem,) = record["problems"]
+    record = QualityRecord.load(measured)
+    (problem,) = record.problems
     assert problem.startswith("comet is left out: not installed; pip install")
-    assert record["metrics"] == ["bleu", "chrf++"]
+    assert record.metrics == ("bleu", "chrf++")
     assert all(row.comet is None for row in finals.values())
-    scores = [s for s in record["scores"] if s["test_set"] == "news"]
-    assert {s["translated"] for s in scores if s["origin"] == "mixed"} == {31}
-    assert scores[0]["bleu"] == finals[FIRST, "en-de", "news", "mixed"].bleu
+    scores = [score for score in record.scores if score.test_set == "news"]
+    assert {score.sentences for score in scores if score.origin == "mixed"} == {31}
+    assert scores[0].metrics["bleu"] == finals[FIRST, "en-de", "news", "mixed"].bleu
 
 
 def test_the_table_can_be_fitted_on_a_metric(measured):
@@ -167,94 +168,6 @@ def test_a_vocabulary_of_the_same_size_but_another_text_is_refused(sweep, tmp_pa
     shutil.copytree(sweep / "train", tmp_path / "train")
     with pytest.raises(UserError, match="trained with another vocabulary or text"):
         evaluated(tmp_path, tmp_path / "evaluate", None)
-
-
-def test_a_vocabulary_put_in_the_place_of_another_is_noticed(sweep, tmp_path):
-    shutil.copytree(sweep / "train", tmp_path / "train")
-    shutil.copytree(sweep / "tokenize", tmp_path / "tokenize")
-    path = tmp_path / "tokenize" / "vocabulary.model"
-    # The same pieces, and so the same size, with two of them exchanged.
-    model = path.read_bytes()
-    exchanged = {b"<2de>": b"<2fr>", b"<2fr>": b"<2de>"}
-    path.write_bytes(re.sub(b"<2(de|fr)>", lambda one: exchanged[one[0]], model))
-    with pytest.raises(
-        UserError, match=r"weights.npz: trained with another vocabulary"
-    ):
-        load_trained(tmp_path / "train" / FIRST)
-    with pytest.raises(
-        UserError, match=r"weights.npz: trained with another vocabulary"
-    ):
-        evaluated(tmp_path, tmp_path / "evaluate", None)
-
-
-def test_damaged_weights_are_one_line(sweep, tmp_path):
-    shutil.copytree(sweep / "train", tmp_path / "train")
-    shutil.copytree(sweep / "tokenize", tmp_path / "tokenize")
-    path = tmp_path / "train" / FIRST / "checkpoint" / "weights.npz"
-    path.write_bytes(path.read_bytes()[:-200])
-    with pytest.raises(UserError, match="weights.npz: damaged checkpoint") as error:
-        load_trained(tmp_path / "train" / FIRST)
-    assert "\n" not in str(error.value)
-
-
-def test_the_folder_of_a_run_is_no_trial_but_names_some(sweep):
-    with pytest.raises(UserError, match=f"name one of its 2 trials: .*{FIRST}"):
-        load_trained(sweep)
-
-
-@pytest.mark.parametrize(
-    ("asked", "message"),
-    [
-        ((None,), "--to is missing; .* writes de, fr"),
-        (("zh",), "--to zh: .* does not know this language; it writes de, fr"),
-        (("fr",), "was not trained for any-fr, only for en-de; --zero-shot"),
-        (("de", "fr"), "was not trained for fr-de"),
-        (("de", "zh"), "--from zh: .* does not know this language; it reads en"),
-    ],
-)
-def test_languages(sweep, asked, message):
-    trained = load_trained(sweep / "train" / SECOND)
-    with pytest.raises(UserError, match=message):
-        trained.tag(*asked)
-    assert trained.tag("fr", zero_shot=True) == "<2fr>"
-    assert trained.tag("de", "en") == "<2de>"
-
-
-def test_tokenizers_follow_the_language():
-    assert overlap_metrics.bleu_tokenizer("zh_TW") == ("zh", "")
-    assert overlap_metrics.bleu_tokenizer("de") == ("13a", "")
-    assert overlap_metrics.bleu_tokenizer("th") == ("char", "")
-    name, problem = overlap_metrics.bleu_tokenizer("ja")
-    if problem:
-        assert name == "char" and "pip install 'sacrebleu[ja]'" in problem
-    else:
-        assert name == "ja-mecab"
-    translation = hypotheses.Translation(
-        hypotheses.TestText("en-zh", "x", ("a b",), (("我喜欢猫。",),)),
-        ("我喜欢狗。",), (-0.5,), (True,),
-    )  # fmt: skip
-    scores = overlap_metrics.OverlapMetric("bleu").score(
-        translation, {"mixed": np.array([True])}
-    )
-    assert "tok:zh" in scores.signatures["mixed"]
-    assert scores.values["mixed"] > 20  # of characters; as words it is 0
-
-
-def test_files_hold_any_text(tmp_path):
-    nasty = "a\tb\u2028c\r\nd\x85e \N{PILE OF POO} 'quoted\""
-    text = hypotheses.TestText("en-de", "x", (nasty, "n"), ((nasty,), ("r", "s")))
-    found = hypotheses.Translation(text, ("", nasty), (-1.25, -0.5), (False, True))
-    hypotheses.write(tmp_path / "x.tsv", found, {"comet": [0.25, 1]})
-    rows = hypotheses.read(tmp_path / "x.tsv")
-    clean = "a b c d e \N{PILE OF POO} 'quoted\""
-    assert rows[0] == {
-        "source": clean, "reference": clean, "reference_2": "", "hypothesis": "",
-        "score": "-1.250000", "ended": "false", "comet": "0.25",
-    }  # fmt: skip
-    assert rows[1]["hypothesis"] == clean and rows[1]["reference_2"] == "s"
-    (tmp_path / "y.tsv").write_text("a\tb\n1\n")
-    with pytest.raises(UserError, match="y.tsv: not a file of translations"):
-        hypotheses.read(tmp_path / "y.tsv")
 
 
 @pytest.mark.parametrize(

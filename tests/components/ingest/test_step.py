@@ -89,7 +89,11 @@ def test_bytes_do_not_depend_on_order_of_lines_or_workers(made, tmp_path):
     config = a_config(text=text, beam_options=("--direct_num_workers=2",))
     ingest.run(config, base=pieces, tasks=TASKS, output=tmp_path / "ingest")
     second = all_bytes(tmp_path / "ingest")
-    kept = [name for name in first if "dead_letters" not in name]
+    cards = [json.loads(files["card.json"]) for files in (first, second)]
+    assert [len(card.pop("inputs")) for card in cards] == [2, 4]
+    assert cards[0] == cards[1]
+    named = ("dead_letters", "card.json", "README.md")  # they name files
+    kept = [name for name in first if not name.startswith(named)]
     assert {name: second[name] for name in kept} == {name: first[name] for name in kept}
 
 

@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 from components.artifacts.metrics_table import MetricsRow
-from components.evaluate import hypotheses
+from components.evaluate.translation import Sentence, Translation, translation_path
 from components.report import samples
 
 SIZES = {"5k": 5000, "9k": 9000, "15k": 15000}
@@ -27,15 +27,12 @@ def rows(sizes, mixtures=(0.2, 0.4, 0.9)):
 
 
 def write(workdir, row):
-    sources = tuple("w" * (k + 1) + " <b>" for k in range(20))
-    text = hypotheses.TestText(
-        "en-de", "news", sources, tuple((f"r{k}",) for k in range(20))
+    sentences = tuple(
+        Sentence("w" * (k + 1) + " <b>", (f"r{k}",), hypothesis=f"{row.trial} & {k}")
+        for k in range(20)
     )
-    found = tuple(f"{row.trial} & {k}" for k in range(20))
-    path = hypotheses.file_of(workdir / "evaluate", row.trial, "en-de", "news")
-    hypotheses.write(
-        path, hypotheses.Translation(text, found, (-1.0,) * 20, (True,) * 20)
-    )
+    path = translation_path(workdir / "evaluate", row.trial, "en-de", "news")
+    Translation("en-de", "news", sentences).save(path)
 
 
 def test_one_model_a_size_of_the_mixture_nearest_to_even(tmp_path):

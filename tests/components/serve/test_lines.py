@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from components.serve import pieces
-from components.serve.lines import Found, Tally, clean, groups, translate_lines
+from components.serve.lines import Tally, Translated, clean, groups, translate_lines
 
 
 class Shouting:
@@ -23,7 +22,7 @@ class Shouting:
     def translate(self, texts):
         self.calls.append(len(texts))
         assert all(texts), "an empty text reached the model"
-        return [(Found(text.upper(), -1.0),) for text in texts]
+        return [(Translated(text.upper(), -1.0),) for text in texts]
 
 
 def through(content: bytes, window: int = 3) -> tuple[list[str], Tally, Shouting]:
@@ -132,20 +131,3 @@ def test_a_line_that_says_so_itself_was_decodable():
     for _ in translate_lines(Shouting(), groups(content, 9), tally, lambda t: None):
         pass
     assert (tally.lines, tally.undecodable) == (2, 1)
-
-
-@settings(max_examples=100, deadline=None)
-@given(st.text(alphabet="ab .,!?。，😀\u0301\u2028", max_size=60), st.integers(1, 9))
-def test_pieces_hold_the_whole_text(text, most):
-    found = pieces.split(text, lambda piece: len(piece) <= most)
-    assert all(piece == piece.strip() and 0 < len(piece) <= most for piece in found)
-    assert "".join("".join(found).split()) == "".join(text.split())
-
-
-def test_pieces_end_where_sentences_do():
-    text = "Ein Satz mit Komma, und so. Noch einer! Und 3.5 sind drei? " * 2
-    found = pieces.split(text, lambda piece: len(piece) <= 29)
-    assert found[:2] == ["Ein Satz mit Komma, und so.", "Noch einer!"]
-    chinese = pieces.split("我喜欢猫。他不喜欢狗，也不喜欢鱼。", lambda p: len(p) <= 9)
-    assert chinese == ["我喜欢猫。", "他不喜欢狗，", "也不喜欢鱼。"]
-    assert pieces.joint("zh_TW") == "" and pieces.joint("de") == " "

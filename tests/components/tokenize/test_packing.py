@@ -68,10 +68,10 @@ def test_short_sentences_fill_most_of_the_row():
     assert used / (plan.shape[0] * 128) > 0.9
 
 
-def score(pair, left, room):
+def score(pair, left, capacity):
     """What the pair fills of a row, twice, less how uneven it leaves the sides."""
-    filled = sum(n / size for n, size in zip(pair, room, strict=True))
-    rest = [(n - own) / size for n, own, size in zip(left, pair, room, strict=True)]
+    filled = sum(n / size for n, size in zip(pair, capacity, strict=True))
+    rest = [(n - own) / size for n, own, size in zip(left, pair, capacity, strict=True)]
     return 2 * filled - abs(rest[0] - rest[1])
 
 
@@ -82,18 +82,18 @@ def score(pair, left, room):
     taken=st.integers(0, 40),
 )
 def test_the_next_pair_is_the_best_of_all_that_fit(pairs, left, taken):
-    room = 9, 11
+    capacity = 9, 11
     waiting = packing._Waiting(*zip(*pairs, strict=True))
     rest = sorted(pairs)
     for pair in rest[:taken]:
         assert pairs[waiting.take(pair)] == pair
     rest = rest[taken:]
     fitting = [p for p in rest if p[0] <= left[0] and p[1] <= left[1]]
-    found = waiting.best_fit(left, room)
+    found = waiting.best_fit(left, capacity)
     assert (found is None) == (not fitting)
     if found is not None:
-        best = max(score(pair, left, room) for pair in fitting)
-        assert found in fitting and score(found, left, room) == pytest.approx(best)
+        best = max(score(pair, left, capacity) for pair in fitting)
+        assert found in fitting and score(found, left, capacity) == pytest.approx(best)
 
 
 def test_a_row_holds_pairs_of_one_window():

@@ -3,7 +3,7 @@
 import pytest
 
 from models.errors import FieldError
-from models.nmt.search_options import SearchOptions
+from models.nmt.search_options import END_ID, Hypothesis, SearchOptions
 
 
 @pytest.mark.parametrize(
@@ -31,6 +31,9 @@ def test_maximum_length_rounds_up():
     assert [options.max_length(n) for n in (1, 7, 10)] == [4, 12, 15]
 
 
-def test_samples_need_no_beam():
-    assert SearchOptions(temperature=1.0, nbest=9).width == 9
-    assert SearchOptions(beams=6, nbest=2).width == 6
+def test_a_hypothesis_counts_the_end_of_sentence():
+    options = SearchOptions(length_normalisation=0.5)
+    ended = Hypothesis.of([7, 8, 9, END_ID], -1.5, options)
+    assert ended == Hypothesis((7, 8, 9), -3.0, -1.5, ended=True)
+    cut = Hypothesis.of([7, 8, 9, 7], -1.5, options)
+    assert cut == Hypothesis((7, 8, 9, 7), -3.0, -1.5, ended=False)

@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 import keras
 import numpy as np
 
-from models.nmt.beam_search import SearchOptions
-from models.nmt.decoding import decode
-from models.nmt.search_options import END_ID, PAD_ID
+from models.nmt.beam_search import beam_search
+from models.nmt.search_options import END_ID, PAD_ID, SearchOptions
 from models.nmt.sizes import Shape
 from models.nmt.transformer import Transformer
 
@@ -53,7 +52,7 @@ def next_token_table(
     model: Transformer, source: Sequence[int], limit: int
 ) -> dict[tuple[int, ...], np.ndarray]:
     """Log-probabilities of the next token after every beginning of a sentence."""
-    words = range(END_ID + 1, model.vocabulary_size)
+    words = [i for i in range(model.vocabulary_size) if i != END_ID]
     longest = list(itertools.product(words, repeat=limit - 1))
     found = log_probabilities(model, source, [[*one, END_ID] for one in longest])
     return {one[:n]: found[i, n] for i, one in enumerate(longest) for n in range(limit)}
@@ -69,36 +68,35 @@ def every_sentence(
         total += table[beginning][END_ID]
         score = total / (len(beginning) + 1) ** alpha
         found.append((beginning, total, score))
-    assert len(found) == sum(3**n for n in range(limit))
+    assert len(found) == sum(4**n for n in range(limit))
     return sorted(found, key=lambda one: -one[2])
 
 
 def slow_search(
     table: Mapping[tuple[int, ...], np.ndarray], options: SearchOptions, limit: int
 ) -> list[tuple[tuple[int, ...], float]]:
-    """The definition in `SearchOptions`, word by word; ``exact`` never stops early."""
+    """The definition in `SearchOptions`, word by word: ids and score."""
     live: list[tuple[tuple[int, ...], float]] = [((), 0.0)]
-    kept: list[tuple[tuple[int, ...], float, float]] = []
+    finished: list[tuple[tuple[int, ...], float, bool]] = []
     for length in range(1, limit + 1):
-        extensions = [
-            (ids, token, total + table[ids][token])
+        candidates = [
+            ((*ids, token), total + gain)
             for ids, total in live
-            for token in range(END_ID, len(table[ids]))
-            if token != END_ID or len(ids) >= options.min_length
+            for token, gain in enumerate(table[ids])
         ]
-        extensions.sort(key=lambda one: -one[2])
-        for ids, token, total in extensions[: options.beams]:
-            if token == END_ID:
+        candidates.sort(key=lambda one: -one[1])
+        for ids, total in candidates[: options.beams]:
+            ended = ids[-1] == END_ID
+            if ended or length == limit:
                 score = total / length**options.length_normalisation
-                kept.append((ids, total, score))
-        live = [
-            ((*ids, token), total) for ids, token, total in extensions if token > END_ID
-        ][: options.beams]
-        if options.stopping == "full" and len(kept) >= options.beams:
+                finished.append((ids[:-1] if ended else ids, score, ended))
+        going_on = (one for one in candidates if one[0][-1] != END_ID)
+        live = list(itertools.islice(going_on, options.beams))
+        if len(finished) >= options.beams:
             break
-    kept.sort(key=lambda one: -one[2])
-    ended = [(ids, total) for ids, total, _ in kept]
-    return (ended + (live if len(live[0][0]) == limit else []))[: options.nbest]
+    finished.sort(key=lambda one: -one[1])
+    best = sorted(finished[: options.beams], key=lambda one: not one[2])
+    return [(ids, score) for ids, score, _ in best][: options.nbest]
 
 
 def fast_search(
@@ -106,26 +104,23 @@ def fast_search(
     options: SearchOptions,
     sources: Sequence[Sequence[int]],
     limits: Sequence[int],
-    **given,
+    prefixes: np.ndarray | None = None,
 ) -> list[list[tuple[tuple[int, ...], float]]]:
-    """`decode`, read out: ids without the end of sentence, and log-probability."""
-    beam = decode(
+    """`beam_search`, read out: ids without the end of sentence, and score."""
+    found = beam_search(
         model,
         options,
         pad(sources, max(map(len, sources)) + 2),
         np.array(limits, np.int32),
         length=max(limits) + 1,
-        **given,
+        prefixes=prefixes,
     )
-    tokens, lengths, totals = (
-        keras.ops.convert_to_numpy(x)
-        for x in (beam.kept_tokens, beam.kept_lengths, beam.kept_log_probabilities)
-    )
+    tokens, lengths, scores = map(keras.ops.convert_to_numpy, found[:3])
     return [
         [
-            (tuple(t for t in ids[:length].tolist() if t != END_ID), float(total))
-            for ids, length, total in zip(*sentence, strict=True)
+            (tuple(ids[: length - (ids[length - 1] == END_ID)].tolist()), float(score))
+            for ids, length, score in zip(*sentence, strict=True)
             if length
         ][: options.nbest]
-        for sentence in zip(tokens, lengths, totals, strict=True)
+        for sentence in zip(tokens, lengths, scores, strict=True)
     ]

@@ -26,7 +26,7 @@ from components.ingest.cleaning.rules import (
     WrongScript,
 )
 from components.ingest.cleaning.scripts import SCRIPTS, written_in
-from models.errors import FieldError, UserError
+from models.errors import FieldError
 
 sentences = st.lists(
     st.text(
@@ -227,13 +227,6 @@ def test_measures_of_a_batch_are_those_of_each_sentence(texts):
 def test_rule_options_out_of_range_are_field_errors(make):
     with pytest.raises(FieldError):
         make()
-
-
-def test_a_missing_identifier_is_said_before_any_work(monkeypatch):
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(UserError, match=r"install the extra polyscale\[language\]"):
-        Rules(wrong_language=WrongLanguage()).check()
-    Rules().check()
 
 
 def test_sentences_in_another_language_are_rejected():

@@ -1,11 +1,11 @@
 """The final loss of a trial, and the truth it is compared with."""
 
-import numpy as np
+import types
+
 import pytest
 
 from components.artifacts.metrics_table import MetricsRow
-from components.engines.cross_entropy import sum_by_segment
-from components.evaluate.step import final_row, irreducible_losses
+from components.evaluate.losses import final_row, irreducible_losses
 
 
 def row(step, loss):
@@ -34,21 +34,15 @@ def test_final_loss_is_the_median_over_the_last_tenth():
     assert (final.loss, final.step, final.loss_kind) == (2.2, 1000, "final")
 
 
-def test_sum_by_segment_worked_example():
-    sums, counts = sum_by_segment(
-        np.array([[[1.0, 2.0, 4.0, 8.0]]]), np.array([[1, 1, 2, 0]]), 2
-    )
-    np.testing.assert_array_equal(sums, [[[3.0, 4.0]]])
-    np.testing.assert_array_equal(counts, [[2, 1]])
-
-
 def test_irreducible_loss_is_per_target_token():
     splits = {
-        "train": {"nats": None, "target_tokens": 900},
-        "in_domain": {"nats": 30.0, "target_tokens": 40},
-        "news": {"nats": None, "target_tokens": 10},
-    }
-    found = irreducible_losses({"tasks": {"en-de": {"splits": splits}}})
+        name: types.SimpleNamespace(nats=nats, target_tokens=tokens)
+        for name, nats, tokens in (
+            ("train", None, 900), ("in_domain", 30.0, 40), ("news", None, 10),
+        )
+    }  # fmt: skip
+    task = types.SimpleNamespace(splits=splits)
+    found = irreducible_losses(types.SimpleNamespace(tasks={"en-de": task}))
     assert found["en-de"]["in_domain"]["nats_per_token"] == pytest.approx(0.75)
     assert found["en-de"]["news"]["nats_per_token"] is None
     assert "train" not in found["en-de"]

@@ -8,11 +8,10 @@ import sys
 import pytest
 import tensorflow as tf
 
-from components.evaluate.trained import load_trained
-from components.serve.export import export
-from components.serve.exported import ExportedTranslator
-from components.serve.trial import TrialTranslator
-from components.serve.versions import Shapes, describe, newest_export
+from components.serve.exported import Description, ExportedTranslator, newest_export
+from components.serve.saved_model import export_saved_model
+from components.serve.texts import TextTranslator
+from components.serve.trained import load_trained
 from models.errors import UserError
 from models.nmt.search_options import SearchOptions
 from pipeline import cli
@@ -36,7 +35,7 @@ def trained(sweep):
 def exported(trained, tmp_path_factory):
     """Two languages in one model."""
     out = tmp_path_factory.mktemp("served") / "model"
-    return export(trained, OPTIONS, out, shapes=Shapes((4,), (8, 24)))
+    return export_saved_model(trained, OPTIONS, out, lengths=(8, 24))
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +45,7 @@ def served(exported):
 
 @pytest.mark.parametrize("language", ["de", "fr"])
 def test_translates_as_the_translator_does(trained, served, exported, language):
-    expected = TrialTranslator(
+    expected = TextTranslator(
         trained, OPTIONS, to=language, tag=f"<2{language}>", longest=24
     ).translate([text.strip() for text in TEXTS if text.strip()])
     answer = served.signatures["serving_default"](
@@ -98,11 +97,11 @@ def test_versions_follow_each_other_and_are_whole(exported, trained):
     out = exported.parent
     assert exported.name == "1" and newest_export(out) == exported
     (out / ".2.tmp").mkdir()  # what an interrupted export leaves
-    second = export(trained, SearchOptions(beams=1), out, shapes=Shapes((2,), (8,)))
+    second = export_saved_model(trained, SearchOptions(beams=1), out, lengths=(8,))
     assert second.name == "2" and newest_export(out) == second
     assert newest_export(second) == second
     assert [path.name for path in sorted(out.iterdir())] == ["1", "2"]
-    assert describe(second)["search"]["beams"] == 1
+    assert Description.load(second).search.beams == 1
     assert newest_export(exported / "variables") is None
 
 
@@ -111,9 +110,9 @@ def test_from_the_command_line(sweep, tmp_path, monkeypatch, capsysbinary):
     language needs no word for it."""
     checkpoint = ["--checkpoint", str(sweep / "train" / SECOND)]
     command = ["export", *checkpoint, "--out", str(tmp_path), "--lengths", "12"]
-    assert cli.main([*command, "--batches", "1,2", "--beams", "1"]) == 0
+    assert cli.main([*command, "--beams", "1"]) == 0
     assert capsysbinary.readouterr().out.decode().strip() == str(tmp_path / "1")
-    assert describe(tmp_path / "1")["languages"] == ["de"]
+    assert Description.load(tmp_path / "1").languages == ("de",)
     default = tf.saved_model.load(str(tmp_path / "1")).signatures["serving_default"]
     found = default(text=tf.constant(["the small house"]))
     assert found["translation"].numpy()[0] == b"Haus kleine das"
@@ -124,15 +123,20 @@ def test_from_the_command_line(sweep, tmp_path, monkeypatch, capsysbinary):
     first, second, _ = capsysbinary.readouterr().out.decode().splitlines()
     assert first.startswith("Haus kleine das\t-") and second == "\t0.000000"
     for asked, message in (
-        (["--beams", "2"], b"whose search was chosen"),
+        (["--beams", "4"], b"--beams: "),
+        (["--from", "en"], b"--from: "),
+        (["--zero-shot"], b"--zero-shot: "),
+        (["--longest", "9"], b"is an exported model, which holds this already"),
         (["--to", "fr"], b"does not write this language, only de"),
     ):
         assert cli.main(["translate", "--checkpoint", str(tmp_path), *asked]) == 2
         assert message in capsysbinary.readouterr().err
     assert cli.main([*command[:-1], "12,8"]) == 2
-    assert b"--lengths 12,8: expected rising" in capsysbinary.readouterr().err
+    assert b"12,8; expected rising whole numbers" in capsysbinary.readouterr().err
 
 
 def test_samples_cannot_be_served(trained, tmp_path):
-    with pytest.raises(UserError, match="samples cannot be served"):
-        export(trained, SearchOptions(temperature=1.0), tmp_path)
+    with pytest.raises(UserError, match="a SavedModel cannot sample"):
+        export_saved_model(
+            trained, SearchOptions(temperature=1.0), tmp_path, lengths=(8,)
+        )

@@ -1,4 +1,4 @@
-"""Scores the kept weights of every trial and gathers the metrics table."""
+"""Exact losses of the kept weights of every trial, as rows of the metrics table."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from components.artifacts import checkpoints, manifest, metrics_table
+from components.artifacts import manifest, metrics_table
 from components.artifacts.metrics_table import MetricsRow
 from components.artifacts.text_shards import TRAIN
 from components.artifacts.token_index import TokenIndex
@@ -22,11 +22,10 @@ from components.engines.cross_entropy import (
     TestSet,
     load_test_sets,
 )
-from components.evaluate import quality
-from components.evaluate.artifacts import Artifacts
-from components.evaluate.config import Config
-from components.evaluate.layout import IRREDUCIBLE, SENTENCES
-from components.evaluate.trained import check_tokens, load_weights
+from components.evaluate import sentence_losses
+from components.evaluate.layout import IRREDUCIBLE, Folders
+from components.evaluate.sentence_losses import TestSetLosses
+from components.serve.trained import check_tokens, load_weights
 from components.train.curves import failed_rows
 from components.train.layout import CURVE, WEIGHTS, load_record
 from components.train.milestones import is_final
@@ -41,27 +40,28 @@ log = logging.getLogger(__name__)
 _TOLERANCE = 1e-4
 
 
-def evaluate_all(config: Config, places: Artifacts) -> dict[str, int]:
-    """Fills the artifact; returns counts for the manifest."""
-    train, tokens = places.train, places.tokens
-    sweep = manifest.load(train)
-    check_tokens(train, sweep.inputs["tokens"], tokens)
-    index = TokenIndex.load(tokens)
-    test_sets = load_test_sets(tokens, tuple(index.tasks))
-    trials = sweep.config["trials"]
+def measure(folders: Folders, trials: Sequence[str], stack: int) -> list[MetricsRow]:
+    """Measures every trial on every test set.
+
+    Writes the losses of all sentences and the true entropies of the test sets.
+
+    Args:
+      folders: What is read and written.
+      trials: Their names.
+      stack: Most models of one size that are scored side by side.
+
+    Returns:
+      The final rows and the learning curves, in the order of the trials.
+    """
+    check_tokens(folders.train, folders.tokens)
+    index = TokenIndex.load(folders.tokens)
+    test_sets = load_test_sets(folders.tokens, tuple(index.tasks))
     rows: list[MetricsRow] = []
-    for names in _stacks(config, train, trials):
-        rows += _evaluate_stack(train, tokens, names, test_sets, places.directory)
-    rows.sort(key=lambda row: trials.index(row.trial))
-    if config.quality is not None:
-        found = quality.measure(config.quality, places, trials)
-        curve = config.quality.curve
-        rows = [quality.with_quality(row, found, curve=curve) for row in rows]
-    metrics_table.save(places.directory / metrics_table.FILE_NAME, rows)
+    for names in _stacks(folders.train, trials, stack):
+        rows += _measure_stack(folders, names, test_sets)
     text = json.dumps(irreducible_losses(index), indent=1)
-    manifest.write_atomically(places.directory / IRREDUCIBLE, text + "\n")
-    failed = sum(load_record(train / name)["status"] == "failed" for name in trials)
-    return {"trials": len(trials), "failed": failed, "rows": len(rows)}
+    manifest.write_atomically(folders.output / IRREDUCIBLE, text + "\n")
+    return sorted(rows, key=lambda row: trials.index(row.trial))
 
 
 def irreducible_losses(
@@ -81,45 +81,42 @@ def irreducible_losses(
                 else None,
                 "target_tokens": split.target_tokens,
             }
-            for name, split in found.splits.items()
+            for name, split in described.splits.items()
             if name != TRAIN
         }
-        for task, found in index.tasks.items()
+        for task, described in index.tasks.items()
     }
 
 
 def final_row(curve: Sequence[MetricsRow], steps: int) -> MetricsRow:
     """The final loss of one trial on one test set.
 
-    The median over the evaluations of the last tenth of training, as in [N]
-    section 2.1, which does not hang on one lucky or unlucky evaluation.
+    The median over the evaluations of the last tenth of training, as in Ghorbani et
+    al. (2021), section 2.1, which does not depend on one lucky or unlucky evaluation.
     """
     losses = [row.loss for row in curve if is_final(row.step, steps)]
     last = max(curve, key=lambda row: row.step)
     return dataclasses.replace(last, loss=statistics.median(losses), loss_kind="final")
 
 
-def _stacks(config: Config, train: Path, trials: Sequence[str]) -> Iterator[list[str]]:
-    """Names of trials of one size, at most ``config.stack`` at a time."""
+def _stacks(train: Path, trials: Sequence[str], most: int) -> Iterator[list[str]]:
+    """Names of trials of one size, at most so many at a time."""
     by_size: dict[str, list[str]] = {}
     for name in trials:
         size = manifest.load(train / name).config["trial"]["size"]
         by_size.setdefault(size, []).append(name)
     for names in by_size.values():
-        for first in range(0, len(names), config.stack):
-            yield names[first : first + config.stack]
+        for first in range(0, len(names), most):
+            yield names[first : first + most]
 
 
-def _evaluate_stack(
-    train: Path,
-    tokens: Path,
-    names: Sequence[str],
-    test_sets: Sequence[TestSet],
-    directory: Path,
+def _measure_stack(
+    folders: Folders, names: Sequence[str], test_sets: Sequence[TestSet]
 ) -> list[MetricsRow]:
+    train, tokens = folders.train, folders.tokens
     records = {name: load_record(train / name) for name in names}
     done = [name for name in names if records[name]["status"] == "done"]
-    rows = []
+    rows: list[MetricsRow] = []
     for name in names:
         if name not in done:
             rows += metrics_table.load(train / name / CURVE)
@@ -127,19 +124,32 @@ def _evaluate_stack(
             log.warning("%s failed: %s", name, records[name]["reason"])
     if not done:
         return rows
-    model = load_stack([train / name / WEIGHTS for name in done], tokens)
-    scorer = Scorer(model)
-    measured = scorer.score_all(test_sets)
+    model = _load_stack([train / name / WEIGHTS for name in done], tokens)
+    measured = Scorer(model).score_all(test_sets)
     log.info("evaluate: %s", ", ".join(done))
     for place, name in enumerate(done):
         curve = metrics_table.load(train / name / CURVE)
         for test_set, losses in zip(test_sets, measured, strict=True):
             for origin, own in test_set.parts().items():
-                mine = _of(curve, test_set, origin)
-                final = final_row(mine, records[name]["steps"])
-                _check_same(name, mine[-1], losses.take(own), place)
-                rows += [final, *mine]
-        _write_sentences(directory, name, place, test_sets, measured)
+                part = _part(curve, test_set, origin)
+                final = final_row(part, records[name]["steps"])
+                _check_same(name, part[-1], losses.take(own), place)
+                rows += [final, *part]
+        sentence_losses.save(
+            folders.output,
+            name,
+            {
+                f"{test_set.task}/{test_set.name}": TestSetLosses(
+                    losses.nats[place],
+                    losses.tokens,
+                    test_set.numbers,
+                    np.array(test_set.origins)[test_set.numbers]
+                    if test_set.origins
+                    else np.array([], str),
+                )
+                for test_set, losses in zip(test_sets, measured, strict=True)
+            },
+        )
     return rows
 
 
@@ -155,7 +165,7 @@ def _failed_rows(
     return failed_rows(trial, parameters, step, test_sets)
 
 
-def load_stack(paths: Sequence[Path], tokens: Path) -> Transformer:
+def _load_stack(paths: Sequence[Path], tokens: Path) -> Transformer:
     """Trained models of one size as a stack.
 
     Raises:
@@ -171,7 +181,7 @@ def load_stack(paths: Sequence[Path], tokens: Path) -> Transformer:
     return model
 
 
-def _of(
+def _part(
     curve: Sequence[MetricsRow], test_set: TestSet, origin: str
 ) -> list[MetricsRow]:
     """The rows of a learning curve that are about one part of one test set."""
@@ -188,7 +198,7 @@ def _of(
 def _check_same(
     name: str, curve: MetricsRow, losses: SentenceLosses, place: int
 ) -> None:
-    """The trainer scored the same sentences and found the same."""
+    """The trainer scored the same sentences and found the same loss."""
     where = f"evaluate {name} {curve.task}/{curve.test_set} {curve.origin}"
     if curve.sentence_count != len(losses.tokens):
         raise RuntimeError(
@@ -201,22 +211,3 @@ def _check_same(
             f"{where}: the kept weights have loss {loss:.6f}, the trainer measured "
             f"{curve.loss:.6f} at the same step"
         )
-
-
-def _write_sentences(
-    directory: Path,
-    name: str,
-    place: int,
-    test_sets: Sequence[TestSet],
-    measured: Sequence[SentenceLosses],
-) -> None:
-    """Nats and tokens of every sentence, for paired comparisons of trials."""
-    arrays = {}
-    for test_set, losses in zip(test_sets, measured, strict=True):
-        label = f"{test_set.task}/{test_set.name}"
-        arrays[f"{label}/nats"] = losses.nats[place]
-        arrays[f"{label}/tokens"] = losses.tokens
-        arrays[f"{label}/numbers"] = test_set.numbers
-        if test_set.origins:
-            arrays[f"{label}/origins"] = np.array(test_set.origins)[test_set.numbers]
-    checkpoints.save(directory / SENTENCES / f"{name}.npz", arrays)

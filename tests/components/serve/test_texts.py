@@ -11,9 +11,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from components.evaluate.trained import load_trained
-from components.serve.trial import TrialTranslator
+from components.serve.texts import TextTranslator, joint, split
+from components.serve.trained import load_trained
 from models.nmt.search_options import SearchOptions
 from pipeline import cli
 from tests.components.evaluate.small_sweep import TRIALS, WORDS
@@ -62,7 +64,7 @@ def test_lines_of_all_kinds_keep_their_places(sweep, streams, capsys):
     assert found[7] == found[31] == ""
     # Translated alone, each is what it is among the others.
     trained = load_trained(sweep / "train" / FIRST)
-    alone = TrialTranslator(
+    alone = TextTranslator(
         trained, SearchOptions(), to="de", tag="<2de>", longest=24, batch=1
     )
     for place in (0, 20, 44, 59):
@@ -106,7 +108,7 @@ def test_samples_differ_and_repeat_with_their_seed(sweep, streams):
         ([], "--to is missing"),
         (["--to", "fr", "--from", "de"], "was not trained for de-fr"),
         (["--to", "de", "--nbest", "5"], "--nbest: got 5, a beam of 4 finds no more"),
-        (["--to", "de", "--beams", "0"], "--beams: '0' is not a whole number"),
+        (["--to", "de", "--beams", "0"], "--beams: got 0, expected at least 1"),
         (["--to", "de", "--tokens", "nowhere"], "nowhere: no index.json"),
     ],
 )
@@ -171,3 +173,20 @@ def test_a_reader_that_leaves_ends_it_without_a_word(sweep):
     assert process.stderr.read() == b""
     process.stdin.close()
     process.stderr.close()
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.text(alphabet="ab .,!?。，😀\u0301\u2028", max_size=60), st.integers(1, 9))
+def test_pieces_hold_the_whole_text(text, most):
+    found = split(text, lambda piece: len(piece) <= most)
+    assert all(piece == piece.strip() and 0 < len(piece) <= most for piece in found)
+    assert "".join("".join(found).split()) == "".join(text.split())
+
+
+def test_pieces_end_where_sentences_do():
+    text = "Ein Satz mit Komma, und so. Noch einer! Und 3.5 sind drei? " * 2
+    found = split(text, lambda piece: len(piece) <= 29)
+    assert found[:2] == ["Ein Satz mit Komma, und so.", "Noch einer!"]
+    chinese = split("我喜欢猫。他不喜欢狗，也不喜欢鱼。", lambda p: len(p) <= 9)
+    assert chinese == ["我喜欢猫。", "他不喜欢狗，", "也不喜欢鱼。"]
+    assert joint("zh_TW") == "" and joint("de") == " "

@@ -1,4 +1,4 @@
-"""One trained model with its vocabulary: what can translate."""
+"""One trained model with its vocabulary. Needs neither TensorFlow nor Keras."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from components.artifacts.token_index import VOCABULARY, TokenIndex
 from components.tokenize.vocabulary import Vocabulary
 from components.train.layout import WEIGHTS, load_record, weights_at
 from models.errors import UserError
-from models.nmt.sizes import get_shape
-from models.nmt.transformer import Transformer
+from models.nmt.sizes import Shape, count_parameters, get_shape
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,18 +23,20 @@ class Trained:
 
     Attributes:
       name: Of its trial.
-      model: A single model with its trained weights.
+      shape: Of the model.
+      weights: Path of each variable of `models.nmt.transformer.Transformer` -> array.
       vocabulary: Text to ids and back.
       tags: Task -> tag such as ``<2de>``, ``None`` where the model needs none.
-      weights: Task -> share of the training examples.
+      mixture: Task -> share of the training examples.
       longest_source: Most source tokens of a sentence that it was trained on.
     """
 
     name: str
-    model: Transformer
+    shape: Shape
+    weights: Mapping[str, np.ndarray]
     vocabulary: Vocabulary
     tags: Mapping[str, str | None]
-    weights: Mapping[str, float]
+    mixture: Mapping[str, float]
     longest_source: int
 
     @property
@@ -75,13 +76,31 @@ class Trained:
                 f"{', '.join(sources)}"
             )
         named = [task for task in found if source in (None, task.partition("-")[0])]
-        if not zero_shot and not any(self.weights.get(task, 0) > 0 for task in named):
-            trained = [task for task, weight in self.weights.items() if weight > 0]
+        if not zero_shot and not any(self.mixture.get(task, 0) > 0 for task in named):
+            trained = [task for task, weight in self.mixture.items() if weight > 0]
             raise UserError(
                 f"--to {to}: {self.name} was not trained for {source or 'any'}-{to}, "
                 f"only for {', '.join(trained)}; --zero-shot translates all the same"
             )
         return self.tags[found[0]]
+
+    def offered(self, *, zero_shot: bool) -> dict[str, str | None]:
+        """Language -> tag, of those that the model was trained to write.
+
+        Args:
+          zero_shot: Offer those too that it has a tag for and was not trained for.
+
+        Raises:
+          UserError: There is none.
+        """
+        found = {
+            task.partition("-")[2]: tag
+            for task, tag in self.tags.items()
+            if zero_shot or self.mixture.get(task, 0) > 0
+        }
+        if not found:
+            raise UserError(f"{self.name}: trained for no task of its vocabulary")
+        return found
 
     def encode(self, texts: Sequence[str], tag: str | None) -> list[list[int]]:
         """The ids of each sentence as in training: tag, pieces, end of sentence."""
@@ -90,20 +109,15 @@ class Trained:
 
 
 def load_trained(
-    folder: Path,
-    tokens: Path | None = None,
-    *,
-    step: int | None = None,
-    into: Transformer | None = None,
+    folder: Path, tokens: Path | None = None, *, step: int | None = None
 ) -> Trained:
-    """Loads the kept weights of one trial.
+    """Loads the weights of one trial.
 
     Args:
       folder: Of the trial, ``runs/NAME/train/TRIAL``.
       tokens: The artifact of ``tokenize`` that it was trained on; by default the one
         beside ``train``.
       step: Of an evaluation whose weights were kept; the final weights when ``None``.
-      into: A model of the same size to put the weights into; a new one when ``None``.
 
     Raises:
       UserError: It is no finished trial, or not one of this vocabulary.
@@ -115,46 +129,33 @@ def load_trained(
     if record["status"] != "done":
         raise UserError(f"{folder}: this trial failed: {record['reason']}")
     index = TokenIndex.load(tokens)
-    described = manifest.load(folder)
-    mixture = dict(described.config["trial"]["mixture"])
     path = folder / (WEIGHTS if step is None else weights_at(step))
-    model = load_model(path, tokens, into)
-    vocabulary = Vocabulary.load(tokens)
-    tags = {task: found.tag for task, found in index.tasks.items()}
-    return Trained(folder.name, model, vocabulary, tags, mixture, index.source_length)
+    arrays, described = load_weights(path, tokens)
+    shape, vocabulary = get_shape(described["size"]), Vocabulary.load(tokens)
+    parameters = count_parameters(shape, vocabulary.size).total
+    found = sum(array.size for array in arrays.values())
+    if found != parameters:
+        raise UserError(
+            f"{path}: {found} parameters; a model of size {shape.name} has {parameters}"
+        )
+    return Trained(
+        folder.name,
+        shape,
+        arrays,
+        vocabulary,
+        {task: task_index.tag for task, task_index in index.tasks.items()},
+        dict(manifest.load(folder).config["trial"]["mixture"]),
+        index.source_length,
+    )
 
 
-def check_tokens(train: Path, trained_on: str, tokens: Path) -> None:
+def check_tokens(train: Path, tokens: Path) -> None:
     """Raises ``UserError`` unless a sweep was trained on these tokens."""
-    if trained_on != manifest.digest_input(tokens):
+    if manifest.load(train).inputs["tokens"] != manifest.digest_input(tokens):
         raise UserError(
             f"{train}: trained with another vocabulary or text than that of {tokens}; "
             "name the tokens it was trained on, or train again"
         )
-
-
-def load_model(
-    path: Path, tokens: Path, model: Transformer | None = None
-) -> Transformer:
-    """A single model, given or new, with the weights of a checkpoint.
-
-    Args:
-      path: The checkpoint.
-      tokens: The artifact of ``tokenize`` whose vocabulary it was trained with.
-      model: Of the same size, to put the weights into; a new one when ``None``.
-
-    Raises:
-      UserError: The checkpoint is damaged, or was made with another vocabulary.
-    """
-    arrays, record = load_weights(path, tokens)
-    if model is None:
-        model = Transformer(get_shape(record["size"]), record["vocabulary_size"])
-        model.build()
-    shapes = {v.path: tuple(v.shape) for v in model.trainable_variables}
-    checkpoints.check_arrays(path, arrays, shapes)
-    for variable in model.trainable_variables:
-        variable.assign(arrays[variable.path])
-    return model
 
 
 def load_weights(
