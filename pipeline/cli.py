@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import importlib.metadata
 import logging
 import os
+import re
 import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn, TextIO
@@ -162,6 +164,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except UserError as error:
         print(f"polyscale: {error}", file=sys.stderr)
         return 2
+    except ModuleNotFoundError as error:
+        hint = _missing_package(error)
+        if hint is None:
+            raise
+        print(f"polyscale: {hint}", file=sys.stderr)
+        return 2
     except Preempted as stop:
         print(f"polyscale: {stop}", file=sys.stderr)
         return preemption.EXIT_STATUS
@@ -175,6 +183,23 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     return 0
+
+
+def _missing_package(error: ModuleNotFoundError) -> str | None:
+    """What to install; ``None`` where no extra of ours brings the package."""
+    package = (error.name or "").partition(".")[0].replace("_", "-")
+    try:
+        requirements = importlib.metadata.requires("polyscale") or []
+    except importlib.metadata.PackageNotFoundError:
+        return None
+    for requirement in requirements:
+        found = re.fullmatch(r"([\w.-]+)[^[]*extra == .([\w-]+).", requirement)
+        if found and found[1] == package and found[2] not in ("all", "dev"):
+            return (
+                f"{package} is not installed; run `pip install 'polyscale[all]'`, or "
+                f"polyscale[{found[2]}] for this package and what goes with it"
+            )
+    return None
 
 
 class _ProgressHandler(logging.StreamHandler):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from components.fit import held_out
-from components.fit.held_out import Compared
+from components.fit.held_out import Compared, Errors
 
 _TITLE = {
     "size": "sizes that the fit has never seen",
@@ -29,8 +29,9 @@ def compose(workdir: Path) -> str:
     lines: list[str] = []
     for kind, title in _TITLE.items():
         chosen = held_out.chosen(compared, kind)
-        if chosen:
-            lines += ["", f"{title}:", *_table(chosen), _summary(chosen)]
+        errors = held_out.summarise(chosen)
+        if errors is not None:
+            lines += ["", f"{title}:", *_table(chosen), _summary(errors)]
     if not lines:
         lines = ["", "nothing was held out (fit.held_out), so nothing is compared"]
     lines += ["", f"report: {workdir / 'report' / 'index.html'}"]
@@ -52,8 +53,7 @@ def _table(rows: Sequence[Compared]) -> list[str]:
     return lines
 
 
-def _summary(rows: Sequence[Compared]) -> str:
-    errors = held_out.summarise(rows)
+def _summary(errors: Errors) -> str:
     return (
         f"  error: median {errors.median_error_percent:.2f} %, "
         f"worst {errors.max_error_percent:.2f} %; "

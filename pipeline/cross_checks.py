@@ -45,6 +45,37 @@ def check(experiment: Experiment) -> None:
     _check_select(experiment)
 
 
+def check_fit(experiment: Experiment) -> None:
+    """Raises ``FieldError`` where too little remains for a law.
+
+    Not part of `check`: text can be prepared and models trained without one.
+    """
+    held_out = experiment.fit.held_out
+    held_mixtures = _mixtures(
+        "fit.held_out.mixtures", held_out.mixtures, experiment.tasks
+    )
+    mixtures = _mixtures("train.mixtures", experiment.train.mixtures, experiment.tasks)
+    fitted = [m for m in mixtures if not any(_same(m, held) for held in held_mixtures)]
+    if not fitted:
+        raise FieldError(
+            "fit.held_out.mixtures",
+            "every mixture is held out; none is left for the fit",
+        )
+    sizes = experiment.train.sizes
+    remaining = [size for size in sizes if size not in held_out.sizes]
+    given = (
+        MIN_FITTED_SIZES if experiment.fit.single_size else len(experiment.fit.fixed)
+    )
+    needed = max(1, MIN_FITTED_SIZES - given)
+    if len(remaining) < needed:
+        raise FieldError(
+            "train.sizes",
+            f"{len(remaining)} sizes remain for the fit "
+            f"({', '.join(remaining) or 'none'}), a law needs {needed}; add sizes, "
+            "hold out fewer (fit.held_out.sizes) or give a coefficient (fit.fixed)",
+        )
+
+
 def check_files(experiment: Experiment, base: Path) -> None:
     """Raises ``UserError`` unless there is text to read for every task.
 
@@ -123,7 +154,7 @@ def _mixtures(
 
 
 def _check_held_out(experiment: Experiment, mixtures: list[grid.Mixture]) -> None:
-    """Held-out sizes and mixtures are trained, and enough remains for a fit."""
+    """Held-out sizes and mixtures are trained."""
     sizes = experiment.train.sizes
     held_out = experiment.fit.held_out
     for index, size in enumerate(held_out.sizes):
@@ -143,21 +174,6 @@ def _check_held_out(experiment: Experiment, mixtures: list[grid.Mixture]) -> Non
                 f"{_shown(mixture)} is not among train.mixtures, so there is nothing "
                 "to compare a prediction with",
             )
-    fitted = [m for m in mixtures if not any(_same(m, held) for held in held_mixtures)]
-    if not fitted:
-        raise FieldError(field, "every mixture is held out; none is left for the fit")
-    remaining = [size for size in sizes if size not in held_out.sizes]
-    given = (
-        MIN_FITTED_SIZES if experiment.fit.single_size else len(experiment.fit.fixed)
-    )
-    needed = max(1, MIN_FITTED_SIZES - given)
-    if len(remaining) < needed:
-        raise FieldError(
-            "train.sizes",
-            f"{len(remaining)} sizes remain for the fit "
-            f"({', '.join(remaining) or 'none'}), a law needs {needed}; add sizes, "
-            "hold out fewer (fit.held_out.sizes) or give a coefficient (fit.fixed)",
-        )
 
 
 def _check_data(experiment: Experiment) -> None:

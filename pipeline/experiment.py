@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import glob
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -71,12 +73,26 @@ def load(path: Path, set_values: Sequence[str] = ()) -> Experiment:
         raise UserError(f"{path}: the file is empty; configs/ has examples to copy")
     if not isinstance(tree, dict):
         raise UserError(f"{path}: expected `key: value` lines, found something else")
+    root = path.resolve().parent
+    tree = overrides.apply(tree, set_values, lambda part: _from_here(part, root))
     try:
-        return loader.build(Experiment, overrides.apply(tree, set_values))
+        return loader.build(Experiment, tree)
     except FieldError as error:
         overridden = overrides.is_overridden(error.field, set_values)
         origin = "--set" if overridden else str(path)
         raise UserError(f"{origin}: {_located(error)}") from None
+
+
+def _from_here(part: Any, root: Path) -> Any:
+    """What ``--set`` says, with paths from where the person stands made those of the
+    file, where there is such a file."""
+
+    def anchor(path: str) -> str:
+        if "://" in path or not glob.glob(path):
+            return path
+        return os.path.relpath(path, root)
+
+    return loader.anchored(part, Experiment, anchor)
 
 
 def dump(experiment: Experiment) -> str:

@@ -7,7 +7,7 @@ import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 from components.engines.cores import available_cores
 from models.errors import FieldError, UserError
@@ -15,6 +15,7 @@ from pipeline.options import Call, option
 
 if TYPE_CHECKING:
     from components.fit.done_runs import DoneRuns
+    from pipeline.experiment import Experiment
     from pipeline.steps import Context
     from pipeline.useful_trials import Goal
 
@@ -33,17 +34,29 @@ class _OfExperiment:
       experiment: An experiment file, or the name of a shipped one (quickstart).
       set: Override a value of the file, for example --set train.steps=2000; the value
         is YAML; may be repeated.
+      small: The experiment's twin that runs in minutes: small models, few steps and,
+        where the tasks have one source language, synthetic text.
       jobs: Trials that may train at once; as many as this machine has cores when left
         out.
     """
 
     experiment: str = option("EXPERIMENT.yaml", positional=True)
     set: tuple[str, ...] = option("SECTION.KEY=VALUE", default=(), split=False)
+    small: bool = False
     jobs: int | None = None
 
     def __post_init__(self) -> None:
         if self.jobs is not None and self.jobs < 1:
             raise FieldError("jobs", f"{self.jobs}; expected 1 or more")
+
+    def load(self) -> tuple[Path, Experiment]:
+        """The experiment and its file."""
+        from pipeline import experiment
+        from pipeline.small import small
+
+        path = experiment.find(Path(self.experiment))
+        loaded = experiment.load(path, self.set)
+        return path, small(loaded) if self.small else loaded
 
     @property
     def processes(self) -> int:
@@ -62,16 +75,23 @@ class _InFolder(_OfExperiment):
 
     workdir: Path | None = option("DIR", default=None)
 
-    def context(self) -> Context:
-        """The experiment in its folder."""
-        from pipeline import experiment
-        from pipeline.cross_checks import check_files
+    def context(self, *verbs: str) -> Context:
+        """The experiment in its folder, checked for what these steps need."""
+        from components.artifacts.outputs import check_local
+        from pipeline import cross_checks
         from pipeline.steps import Context
 
-        path = experiment.find(Path(self.experiment))
-        loaded = experiment.load(path, self.set)
+        if self.workdir is not None:
+            check_local(self.workdir)
+        path, loaded = self.load()
         root = path.resolve().parent
-        check_files(loaded, root)
+        if "ingest" in verbs:
+            cross_checks.check_files(loaded, root)
+        if "fit" in verbs:
+            try:
+                cross_checks.check_fit(loaded)
+            except FieldError as error:
+                raise UserError(f"{path}: {error}") from None
         return Context(
             experiment=loaded,
             root=root,
@@ -101,7 +121,8 @@ class Run(_InFolder):
         """Makes what is missing."""
         from pipeline import closing_lines, local_runner
 
-        context = self.context()
+        verbs = get_args(Verb)
+        context = self.context(*verbs[: verbs.index(self.until) + 1])
         local_runner.run(context, until=self.until, force=self.force)
         if self.until == "report":
             sys.stdout.write(closing_lines.compose(context.workdir))
@@ -121,7 +142,7 @@ class OneStep(_InFolder):
         """Makes the artifact, and prints where it is."""
         from pipeline import local_runner
 
-        context = self.context()
+        context = self.context(call.command)
         local_runner.run_one(context, call.command, force=self.force)
         print(context.place(call.command))
 
@@ -167,21 +188,21 @@ class Plan(_OfExperiment):
     def run(self, call: Call) -> None:
         """Prints the plan."""
         from components.fit.done_runs import read_done
-        from pipeline import experiment, plan
+        from pipeline import plan
         from pipeline.useful_trials import Goal
 
         goal = Goal(n=self.n, mixture=self.p, interval=self.interval)
         if Path(self.experiment).suffix in _TABLES:
             call.refuse(
-                "--set", "--gflops", "--jobs", "--table",
+                "--set", "--small", "--gflops", "--jobs", "--table",
                 because=f"{self.experiment} is a table, not an experiment file",
             )  # fmt: skip
-            done = read_done(Path(self.experiment), by=self.by)
-            _plan_table(Path(self.experiment), done, goal, as_json=self.json)
+            runs = read_done(Path(self.experiment), by=self.by)
+            _plan_table(Path(self.experiment), runs, goal, as_json=self.json)
             return
-        loaded = experiment.load(experiment.find(Path(self.experiment)), self.set)
+        _, loaded = self.load()
         planned = plan.make(loaded, jobs=self.processes, gflops=self.gflops)
-        done = None
+        done: DoneRuns | None = None
         if self.table is not None:
             without = loaded.fit.held_out.sizes
             done = read_done(self.table, loaded.tasks, without, self.by)

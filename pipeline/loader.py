@@ -17,10 +17,11 @@ import functools
 import math
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, get_args, get_origin
 
+from components.artifacts.file_path import FilePath
 from models.errors import FieldError, UserError, suggestion
 
 if TYPE_CHECKING:
@@ -121,6 +122,30 @@ def type_hints(cls: type) -> dict[str, Any]:
     """Field name -> resolved hint, in the order of definition."""
     hints = typing.get_type_hints(cls)
     return {field.name: hints[field.name] for field in dataclasses.fields(cls)}
+
+
+def anchored(value: Any, hint: Any, anchor: Callable[[str], str]) -> Any:
+    """``value`` with every path in it, of type ``FilePath``, as ``anchor`` has it.
+
+    Args:
+      value: Plain values, which need not fit the hint.
+      hint: A type hint with its annotations.
+      anchor: Path -> path.
+    """
+    if hint == FilePath and isinstance(value, str):
+        return anchor(value)
+    inside = get_args(hint)
+    if is_union(hint):
+        for member in inside:
+            value = anchored(value, member, anchor)
+    elif get_origin(hint) is tuple and isinstance(value, list):
+        return [anchored(item, inside[0], anchor) for item in value]
+    elif get_origin(hint) is MAPPING and isinstance(value, Mapping):
+        return {key: anchored(v, inside[1], anchor) for key, v in value.items()}
+    elif dataclasses.is_dataclass(hint) and isinstance(value, Mapping):
+        hints = typing.get_type_hints(hint, include_extras=True)
+        return {k: anchored(v, hints.get(k), anchor) for k, v in value.items()}
+    return value
 
 
 def leaf_paths(cls: type, path: str = "") -> list[str]:

@@ -20,6 +20,7 @@ from components.engines import cluster
 from models.errors import UserError
 from pipeline import steps
 from pipeline.steps import Context
+from pipeline.upstream import warn_of_changes
 
 log = logging.getLogger(__name__)
 
@@ -66,6 +67,7 @@ def run_one(context: Context, verb: str, *, force: bool = False) -> None:
                 f"run `polyscale {needed}` first, or `polyscale run --until {verb}` "
                 "for everything that is missing"
             )
+    warn_of_changes(context, verb)
     member = _member(context) if verb == "train" else cluster.ALONE
     if not member.is_chief:
         # The workers of a cluster share the folder; the chief alone writes there.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from models.errors import UserError
@@ -27,12 +28,17 @@ def parse(text: str) -> tuple[tuple[str, ...], Any]:
     return keys, yaml_text.parse(value, f"--set {text}")
 
 
-def apply(tree: Any, overrides: Sequence[str]) -> Any:
+def apply(
+    tree: Any,
+    overrides: Sequence[str],
+    resolve: Callable[[dict[str, Any]], dict[str, Any]] = lambda part: part,
+) -> Any:
     """A copy of ``tree`` with every override written into it, the last one winning.
 
     Args:
       tree: Plain values of an experiment file.
       overrides: Texts of the form ``section.key=value``.
+      resolve: What becomes of the part of a tree that an override sets.
 
     Raises:
       UserError: An override is malformed or leads into something that is no section.
@@ -40,6 +46,8 @@ def apply(tree: Any, overrides: Sequence[str]) -> Any:
     tree = copy.deepcopy(tree)
     for text in overrides:
         keys, value = parse(text)
+        part = resolve(functools.reduce(lambda x, key: {key: x}, keys[::-1], value))
+        value = functools.reduce(lambda x, key: x[key], keys, part)
         section = tree
         for depth, key in enumerate(keys[:-1]):
             if section.get(key) is None:

@@ -45,13 +45,13 @@ class Step:
       verb: Its name: component, CLI command, section of the file, artifact.
       needs: The verbs whose artifacts it reads, directly.
       run: Does the work unless the artifact is current, and returns its manifest.
-      optional: Whether an experiment without a section of that name leaves it out.
+      wanted: Whether an experiment has this step.
     """
 
     verb: str
     needs: tuple[str, ...]
     run: Callable[[Context], Manifest]
-    optional: bool = False
+    wanted: Callable[[Experiment], bool] = lambda experiment: True
 
 
 def _ingest(context: Context) -> Manifest:
@@ -130,26 +130,36 @@ def _report(context: Context) -> Manifest:
     )
 
 
+def _selects(experiment: Experiment) -> bool:
+    return experiment.select is not None
+
+
+def _has_trade_off(experiment: Experiment) -> bool:
+    """One task, one mixture, or laws of no mixture: there is nothing to recommend."""
+    several = len(experiment.tasks) > 1 and len(experiment.train.mixtures) > 1
+    return several and "approximate" in experiment.fit.laws
+
+
 STEPS = (
     Step("ingest", (), _ingest),
-    Step("select", ("ingest",), _select, optional=True),
+    Step("select", ("ingest",), _select, _selects),
     Step("tokenize", ("ingest", "select"), _tokenize),
     Step("train", ("tokenize",), _train),
     Step("evaluate", ("ingest", "tokenize", "train"), _evaluate),
     Step("fit", ("evaluate",), _fit),
-    Step("recommend", ("fit",), _recommend),
+    Step("recommend", ("fit",), _recommend, _has_trade_off),
     Step("report", ("train", "evaluate", "fit", "recommend"), _report),
 )
+_WHY_NOT = {
+    "select": "add `select: {}` to the file, or --set 'select={}', for its defaults",
+    "recommend": "it needs several tasks and mixtures, and `approximate` in fit.laws",
+}
 VERBS = tuple(step.verb for step in STEPS)
 
 
 def of(experiment: Experiment) -> tuple[Step, ...]:
-    """The steps of one experiment: the optional ones only where it asks for them."""
-    absent = {
-        step.verb
-        for step in STEPS
-        if step.optional and getattr(experiment, step.verb) is None
-    }
+    """The steps of one experiment, without those that make no sense for it."""
+    absent = {step.verb for step in STEPS if not step.wanted(experiment)}
     return tuple(
         dataclasses.replace(
             step, needs=tuple(verb for verb in step.needs if verb not in absent)
@@ -177,10 +187,7 @@ def up_to(experiment: Experiment, verb: str) -> tuple[Step, ...]:
     own = of(experiment)
     verbs = [step.verb for step in own]
     if verb not in verbs:
-        raise UserError(
-            f"{experiment.name}: has no section {verb}, so there is no such step; add "
-            f"`{verb}: {{}}` to the file, or --set '{verb}={{}}', for its defaults"
-        )
+        raise UserError(f"{experiment.name}: has no step {verb}; {_WHY_NOT[verb]}")
     return own[: verbs.index(verb) + 1]
 
 

@@ -11,6 +11,7 @@ what depends on it.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import hashlib
 import importlib.metadata
 import json
@@ -55,6 +56,7 @@ class Manifest:
       counts: Whatever the step counts (records read, trials done, ...).
       seconds: Wall time of the step that made it, 0 < seconds.
       files: Relative paths of what belongs to it; nested artifacts list their own.
+      code: Digest of the code that made it, see `code_of`.
     """
 
     verb: str
@@ -65,6 +67,7 @@ class Manifest:
     counts: Mapping[str, Any]
     seconds: float
     files: Sequence[str] = ()
+    code: str = ""
 
 
 def plain(value: Any) -> Any:
@@ -122,6 +125,36 @@ def is_current(directory: Path, key: str) -> bool:
         return False
 
 
+def kept(verb: str, directory: Path) -> Manifest:
+    """The manifest of an artifact that is current, and a line that says so.
+
+    The code of this package is no part of the key: an edit of ours does not throw
+    away what took hours. The line says where another state of the code made it.
+    """
+    manifest = load(directory)
+    if manifest.code in ("", code_of(verb)):
+        log.info("%s: up to date", verb)
+    else:
+        log.info("%s: up to date, but other code made it; --force makes it again", verb)
+    return manifest
+
+
+@functools.cache
+def code_of(verb: str) -> str:
+    """Digest of the code that a step runs: its room, its models, what steps share."""
+    laws = verb in ("fit", "recommend", "report")
+    rooms = (
+        f"components/{verb.partition('-')[0]}", "components/artifacts",
+        "components/engines", "models/laws" if laws else "models/nmt",
+    )  # fmt: skip
+    root = Path(__file__).resolve().parents[2]
+    digest = hashlib.sha256()
+    for room in rooms:
+        for path in sorted((root / room).rglob("*.py")):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
 def seal(
     directory: Path,
     *,
@@ -141,6 +174,7 @@ def seal(
         counts=plain(counts),
         seconds=round(seconds, 3),
         files=files_in(directory),
+        code=code_of(verb),
     )
     record = {"format": _FORMAT, "version": 1, **dataclasses.asdict(manifest)}
     text = json.dumps(record, indent=1, ensure_ascii=False)
@@ -176,8 +210,7 @@ def complete(
     digests = dict(digests or {})
     digests |= {name: digest_input(path) for name, path in sorted(inputs.items())}
     if is_current(output, key_of(verb, config, digests)):
-        log.info("%s: up to date", verb)
-        return load(output)
+        return kept(verb, output)
     with working_folder(output) as folder:
         started = time.monotonic()
         counts = make(folder)

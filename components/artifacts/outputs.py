@@ -55,6 +55,7 @@ def foreign_files(folder: Path) -> list[str]:
 
 def check_replaceable(output: Path) -> None:
     """Raises ``UserError`` unless ``output`` is free, empty or an artifact alone."""
+    check_local(output)
     advice = "nothing was changed; name a folder that is new, empty, or an artifact"
     if output.is_symlink():
         raise UserError(f"{output}: is a link; {advice}")
@@ -71,6 +72,16 @@ def check_replaceable(output: Path) -> None:
         names = ", ".join(foreign[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
         raise UserError(
             f"{output}: holds files that are not results: {names}; {advice}"
+        )
+
+
+def check_local(path: Path) -> None:
+    """Raises ``UserError`` for ``gs://...`` and the like, which no folder here is."""
+    scheme = path.parts[0].removesuffix(":") if path.parts else ""
+    if len(scheme) > 1 and path.parts[0].endswith(":") and not path.exists():
+        raise UserError(
+            f"{path}: results are written to this machine only; name a folder here "
+            f"and copy it to {scheme}:// afterwards"
         )
 
 
@@ -129,6 +140,7 @@ def check_file(path: Path, text: str) -> None:
     An existing file is replaced only if it is empty or a result of the same form:
     a CSV with the same header, or JSON with the same keys.
     """
+    check_local(path)
     advice = "nothing was changed; name a new file"
     if path.is_symlink():
         raise UserError(f"{path}: is a link; {advice}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Literal
 
+from components.artifacts.file_path import FilePath
 from models.errors import FieldError
 from models.nmt.search_options import SearchOptions
 
@@ -32,7 +33,7 @@ class Quality:
     test_sets: tuple[str, ...] = ()
     search: SearchOptions = SearchOptions()
     zero_shot: bool = False
-    bleurt: str | None = None
+    bleurt: FilePath | None = None
     comet: str = "Unbabel/wmt22-comet-da"
     curve: bool = False
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Literal
 
+from components.artifacts.file_path import FilePath
 from components.engines import beam_runner
 from models.errors import FieldError
 
@@ -47,7 +48,7 @@ class Config:
     normalization: Literal["nfkc", "nmt_nfkc", "nfkc_cf", "identity"] = "nfkc"
     sentences: int = 20_000
     temperature: float | None = None
-    model: str | None = None
+    model: FilePath | None = None
     source_length: int = 64
     target_length: int = 64
     packing_window: int = 1024

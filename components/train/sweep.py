@@ -46,8 +46,7 @@ def run_sweep(
     inputs = {"tokens": manifest.digest_input(tokens)}
     whole = {"config": config, "trials": [trial.id for trial in trials]}
     if manifest.is_current(output, manifest.key_of(VERB, whole, inputs)):
-        log.info("train: up to date")
-        return manifest.load(output)
+        return manifest.kept(VERB, output)
     cluster.check(config.strategy)
     index = TokenIndex.load(tokens)
     tasks = _tasks(trials)

@@ -110,7 +110,7 @@ def test_what_simulate_makes_fit_recovers(tmp_path, capsys):
 
 def test_plan_as_text_and_as_json(capsys):
     assert cli.main(["plan", "en_de_zh"]) == 0
-    assert "72 trials of en-xx" in capsys.readouterr().out
+    assert "72 trials of en-de-zh" in capsys.readouterr().out
     assert cli.main(["plan", "en_de_zh", "--json", "--set", "train.seeds=[0, 1]"]) == 0
     assert len(json.loads(capsys.readouterr().out)["trials"]) == 144
 
@@ -178,3 +178,27 @@ def test_every_command_explains_itself(capsys):
             cli.main([command, "--help"])
         assert caught.value.code == 0
         assert f"usage: polyscale {command}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("package", "extra"), [("tensorflow", "cpu"), ("apache_beam.io", "data")]
+)
+def test_a_missing_package_names_what_to_install(
+    monkeypatch, capsys, tmp_path, package, extra
+):
+    def simulate_table(*_: object) -> str:
+        raise ModuleNotFoundError(f"No module named {package!r}", name=package)
+
+    monkeypatch.setattr("components.fit.simulation.simulate_table", simulate_table)
+    assert cli.main(["simulate"]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1 and f"polyscale[{extra}]" in error
+
+
+def test_results_are_not_written_to_a_bucket(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    bucket = "gs://some-bucket/run"
+    assert cli.main(["run", "quickstart", "--workdir", bucket]) == 2
+    assert cli.main(["simulate", "--out", f"{bucket}/t.csv"]) == 2
+    assert capsys.readouterr().err.count("results are written to this machine") == 2
+    assert list(tmp_path.iterdir()) == []

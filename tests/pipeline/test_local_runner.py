@@ -118,10 +118,15 @@ def test_only_an_experiment_that_asks_for_select_has_such_a_step(tmp_path):
     verbs = [step.verb for step in steps.up_to(without, "tokenize")]
     assert verbs == ["ingest", "tokenize"]
     assert steps.get_step(without, "tokenize").needs == ("ingest",)
-    with pytest.raises(UserError, match="tiny: has no section select"):
+    with pytest.raises(UserError, match="tiny: has no step select; add"):
         steps.get_step(without, "select")
     verbs = [step.verb for step in steps.up_to(asked, "tokenize")]
     assert verbs == ["ingest", "select", "tokenize"]
     assert steps.get_step(asked, "tokenize").needs == ("ingest", "select")
     assert asked.select.share("en-fr") == 0.4
+    for change in ("fit.laws=[joint]", "train.mixtures=[0.3]"):
+        verbs = [step.verb for step in steps.of(load(path, [change]))]
+        assert verbs[-2:] == ["fit", "report"]
+    with pytest.raises(UserError, match="no step recommend; it needs several tasks"):
+        steps.get_step(load(path, ["fit.laws=[joint]"]), "recommend")
     assert asked.select.share("en-de") == 1.0

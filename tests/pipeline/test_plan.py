@@ -74,7 +74,9 @@ def test_flops_are_six_a_parameter_and_token():
 
 def test_the_text_shows_every_size_and_the_whole(planned):
     text = plan.text(planned, None)
-    assert "8 sizes x 9 mixtures x 1 seeds = 72 trials of en-xx (en-de, en-zh)" in text
+    assert (
+        "8 sizes x 9 mixtures x 1 seeds = 72 trials of en-de-zh (en-de, en-zh)" in text
+    )
     for n, _ in PAPER.values():
         assert f"{n:,}" in text
     assert "2.25e+13 target tokens" in text

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Literal
 
+from components.artifacts.file_path import FilePath
 from components.artifacts.text_shards import IN_DOMAIN, TRAIN
 from models.errors import FieldError, UserError
 
@@ -93,7 +94,7 @@ class Dataset:
 
     split: str = "train"
     config: str | None = None
-    folder: str | None = None
+    folder: FilePath | None = None
     download: bool = False
     revision: str | None = None
 
@@ -125,9 +126,9 @@ class Corpus:
         of work; otherwise they go to the dead letters.
     """
 
-    source: str | None = None
-    target: str | None = None
-    files: str | None = None
+    source: FilePath | None = None
+    target: FilePath | None = None
+    files: FilePath | None = None
     tfds: str | None = None
     huggingface: str | None = None
     format: Format | None = None
@@ -192,8 +193,8 @@ class TextTestSet(Corpus):
       references: Paths of further references, aligned with ``target``.
     """
 
-    origin: str | None = None
-    references: tuple[str, ...] = ()
+    origin: FilePath | None = None
+    references: tuple[FilePath, ...] = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()

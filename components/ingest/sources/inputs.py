@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
@@ -148,25 +147,14 @@ def list_inputs(
 def files_of(inputs: list[TextInput] | list[SyntheticInput]) -> dict[str, str]:
     """Every file that is read, by a name that says what for."""
     files: dict[str, str] = {}
-    seen: Counter[str] = Counter()
-    for entry in inputs:
+    for number, entry in enumerate(inputs):
         if isinstance(entry, SyntheticInput):
             continue
-        label = f"{entry.task}/{entry.split}/{entry.name}"
-        seen[label] += 1
-        if seen[label] > 1:  # one source file may go with several targets
-            label += f"/{seen[label]}"
+        paths = [*entry.paths, *([entry.origin] if entry.origin_file else [])]
         if entry.format in (TFDS, HUGGING_FACE):
-            described = _described_by(entry)
-            files |= {f"{label}/{i}": path for i, path in enumerate(described)}
-        elif len(entry.paths) == 1:
-            files[label] = entry.paths[0]
-        else:
-            names = ("source", "target", *map(str, range(2, len(entry.paths))))
-            for name, path in zip(names, entry.paths, strict=True):
-                files[f"{label}/{name}"] = path
-        if entry.origin_file:
-            files[f"{label}/origin"] = entry.origin
+            paths = _described_by(entry)
+        label = f"{entry.task}/{entry.split}/{number}/{entry.name}"
+        files |= {f"{label}/{i}": path for i, path in enumerate(paths)}
     return files
 
 
@@ -177,11 +165,11 @@ def about_pairs(
     if config.source == "synthetic":
         tasks = {entry.task for entry in inputs}
         return len(tasks) * config.synthetic.train_sentences
-    paths = [path for entry in inputs for path in entry.paths]
     sizes = [
         os.path.getsize(path) * (_PACKING if path.endswith(COMPRESSED) else 1)
-        for path in paths
-        if not places.is_remote(path) and os.path.isfile(path)
+        for entry in inputs
+        for path in entry.paths
+        if os.path.isfile(path)
     ]
     return sum(sizes) // _PAIR_BYTES
 
@@ -202,8 +190,7 @@ def _described_by(entry: TextInput) -> list[str]:
             kept = os.environ.get("TFDS_DATA_DIR") or usual
             root = Path(entry.corpus.dataset.folder or kept)
             folder = root / entry.paths[0].partition(":")[0]
-    found = (path for name in names for path in folder.rglob(name))
-    return sorted(map(str, found))
+    return sorted(str(path) for name in names for path in folder.rglob(name))
 
 
 def _task_inputs(task: str, text: TextTask, base: Path) -> list[TextInput]:
@@ -221,79 +208,75 @@ def _test_inputs(
     where: str, task: str, name: str, test: TextTestSet, base: Path
 ) -> list[TextInput]:
     inputs = _corpus_inputs(where, task, name, test, base)
-    references = [
-        places.expand(f"{where}.references[{i}]", pattern, base)
-        for i, pattern in enumerate(test.references)
-    ]
-    for i, files in enumerate(references):
-        if len(files) != len(inputs):
+    paths = [entry.paths for entry in inputs]
+    for i, pattern in enumerate(test.references):
+        further = places.expand(f"{where}.references[{i}]", pattern, base)
+        if len(further) != len(inputs):
             raise UserError(
-                f"{where}.references[{i}]: {test.references[i]} matches {len(files)} "
+                f"{where}.references[{i}]: {pattern} matches {len(further)} "
                 f"files, {test.target} {len(inputs)}; expected as many"
             )
+        paths = [(*own, path) for own, path in zip(paths, further, strict=True)]
     origin = test.origin or ""
     if origin and origin not in ORIGINS:
-        if len(inputs) > 1:
-            raise UserError(f"{where}.origin: a file needs one pair of files")
-        if inputs[0].format != LINES:
+        if len(inputs) > 1 or inputs[0].format != LINES:
             raise UserError(
-                f"{where}.origin: a file stands beside line-aligned text; expected "
-                + ", ".join(ORIGINS)
+                f"{where}.origin: a file stands beside one pair of line-aligned files; "
+                f"expected {', '.join(ORIGINS)}"
             )
         (origin, *_) = places.expand(f"{where}.origin", origin, base)
     return [
-        dataclasses.replace(
-            entry,
-            origin=origin,
-            paths=(*entry.paths, *(files[i] for files in references)),
-        )
-        for i, entry in enumerate(inputs)
+        dataclasses.replace(entry, origin=origin, paths=own)
+        for entry, own in zip(inputs, paths, strict=True)
     ]
 
 
 def _corpus_inputs(
     where: str, task: str, split: str, corpus: Corpus, base: Path
 ) -> list[TextInput]:
-    if corpus.source is not None and corpus.target is not None:
-        return _paired(where, task, split, corpus, base)
-    for library, name in ((TFDS, corpus.tfds), (HUGGING_FACE, corpus.huggingface)):
-        if name is not None:
-            label = f"{library}:{name}/{corpus.dataset.split}"
-            # Folders are relative to the experiment file, as files are.
-            here = base / name
-            known = is_prepared if library == TFDS else Path.is_dir
-            path = str(here) if known(here) else name
-            dataset = corpus.dataset
-            if dataset.folder is not None and not places.is_remote(dataset.folder):
-                folder = str(base / dataset.folder)
-                dataset = dataclasses.replace(dataset, folder=folder)
-            corpus = dataclasses.replace(corpus, dataset=dataset)
-            return [TextInput(task, split, label, library, (path,), corpus)]
-    if corpus.files is None:
+    dataset = corpus.tfds or corpus.huggingface
+    if dataset is not None:
+        return [_dataset(task, split, dataset, corpus, base)]
+    if corpus.files is not None:
+        paths = places.expand(f"{where}.files", corpus.files, base)
+        groups = [(path,) for path in paths]
+    elif corpus.source is not None and corpus.target is not None:
+        groups = _paired(where, corpus.source, corpus.target, base)
+    else:
         return []
-    paths = places.expand(f"{where}.files", corpus.files, base)
     return [
         TextInput(
             task,
             split,
-            places.shown(path, base),
-            corpus.format or _format_of(f"{where}.format", path),
-            (path,),
+            places.shown(paths[0], base),
+            corpus.format or _format_of(where, paths),
+            paths,
             corpus,
         )
-        for path in paths
+        for paths in groups
     ]
 
 
-def _paired(
-    where: str, task: str, split: str, corpus: Corpus, base: Path
-) -> list[TextInput]:
-    sources = places.expand(f"{where}.source", corpus.source, base)
-    targets = places.expand(f"{where}.target", corpus.target, base)
+def _dataset(task: str, split: str, name: str, corpus: Corpus, base: Path) -> TextInput:
+    library = TFDS if corpus.tfds else HUGGING_FACE
+    # Folders are relative to the experiment file, as files are.
+    known = is_prepared if library == TFDS else Path.is_dir
+    path = str(base / name) if known(base / name) else name
+    options = corpus.dataset
+    if options.folder is not None and not places.is_remote(options.folder):
+        options = dataclasses.replace(options, folder=str(base / options.folder))
+        corpus = dataclasses.replace(corpus, dataset=options)
+    label = f"{library}:{name}/{options.split}"
+    return TextInput(task, split, label, library, (path,), corpus)
+
+
+def _paired(where: str, source: str, target: str, base: Path) -> list[tuple[str, str]]:
+    sources = places.expand(f"{where}.source", source, base)
+    targets = places.expand(f"{where}.target", target, base)
     if len(sources) != len(targets):
         raise UserError(
-            f"{where}: {corpus.source} matches {len(sources)} files and "
-            f"{corpus.target} matches {len(targets)}; expected as many"
+            f"{where}: {source} matches {len(sources)} files and "
+            f"{target} matches {len(targets)}; expected as many"
         )
     for one, other in zip(sources, targets, strict=True):
         if places.same(one, other):
@@ -301,22 +284,21 @@ def _paired(
                 f"{where}: source and target are the same file, {one}; "
                 "expected the two sides of a translation"
             )
-    return [
-        TextInput(
-            task,
-            split,
-            places.shown(one, base),
-            corpus.format or _format_of_sides(where, (one, other)),
-            (one, other),
-            corpus,
-        )
-        for one, other in zip(sources, targets, strict=True)
-    ]
+    return list(zip(sources, targets, strict=True))
 
 
-def _format_of_sides(where: str, paths: Sequence[str]) -> str:
-    """``lines`` or ``sgm``: what has a file for each side."""
+def _format_of(where: str, paths: Sequence[str]) -> str:
+    """The format that the endings of the files tell: ``lines`` or ``sgm`` where each
+    side has a file."""
     found = [_FORMAT_OF.get(_ending(path)) for path in paths]
+    if len(paths) == 1 and found[0] is None:
+        raise UserError(
+            f"{where}.format: missing, and {paths[0]} does not end in one of "
+            f"{' '.join(_FORMAT_OF)}; expected a format, or source and target for text "
+            "with a file a side"
+        )
+    if len(paths) == 1:
+        return found[0]
     for path, name in zip(paths, found, strict=True):
         if name in ("parquet", "tmx", "xliff", "wmt"):
             raise UserError(
@@ -324,17 +306,6 @@ def _format_of_sides(where: str, paths: Sequence[str]) -> str:
                 "of source and target, or format: lines if it is plain text"
             )
     return SGM if SGM in found else LINES
-
-
-def _format_of(where: str, path: str) -> str:
-    ending = _ending(path)
-    if ending not in _FORMAT_OF:
-        raise UserError(
-            f"{where}: missing, and {path} does not end in one of "
-            f"{' '.join(_FORMAT_OF)}; expected tsv, csv, jsonl, parquet, tmx, xliff, "
-            "wmt or sgm, or source and target for text with a file a side"
-        )
-    return _FORMAT_OF[ending]
 
 
 def _ending(path: str) -> str:

@@ -95,12 +95,6 @@ class SyntheticConfig:
         """Shards of a split, per task."""
         return math.ceil(self.sentences(split) / SHARD_SENTENCES)
 
-    @property
-    def lexicon(self) -> language.Lexicon:
-        """What the languages are made of: all but the amount of text."""
-        names = (field.name for field in dataclasses.fields(language.Lexicon))
-        return language.Lexicon(**{name: getattr(self, name) for name in names})
-
 
 def generate(
     config: SyntheticConfig, task: str, split: str, index: int
@@ -110,8 +104,8 @@ def generate(
     A function of its arguments alone, whatever was generated before.
     """
     source_name, _, target_name = task.partition("-")
-    source = language.source_language(config.lexicon, source_name)
-    target = language.target_language(config.lexicon, target_name)
+    source = language.source_language(config, source_name)
+    target = language.target_language(config, target_name)
     rng = random.Random(f"{config.seed}/{task}/{split}/{index}")
     first = index * SHARD_SENTENCES
     count = min(SHARD_SENTENCES, config.sentences(split) - first)

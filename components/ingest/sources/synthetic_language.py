@@ -9,6 +9,10 @@ import itertools
 import math
 import random
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from components.ingest.sources.synthetic import SyntheticConfig
 
 CASES = ("subject", "object", "place")
 DETERMINERS = 2 * len(CASES)
@@ -21,26 +25,6 @@ VERB_ENDINGS = tuple(vowel + consonant for vowel in "aeiou" for consonant in "nr
 PROTOTYPE = "prototype"
 
 Vector = tuple[float, ...]
-
-
-@dataclasses.dataclass(frozen=True)
-class Lexicon:
-    """Sizes and dials; see `synthetic.SyntheticConfig`."""
-
-    seed: int
-    nouns: int
-    verbs: int
-    adjectives: int
-    prepositions: int
-    translations: int
-    particles: int
-    particle_classes: int
-    genders: int
-    zipf: float
-    spectrum: float
-    sharpness: float
-    context: float
-    similarity: float
 
 
 @dataclasses.dataclass(frozen=True)
@@ -181,17 +165,17 @@ class Settings:
 class TargetLanguage:
     """Translates meanings, with the exact probability of each translation."""
 
-    def __init__(self, settings: Settings, lexicon: Lexicon):
+    def __init__(self, settings: Settings, config: SyntheticConfig):
         self.settings = settings
 
         def beside_nouns(words: Sequence[Candidates], sharpness: float):
             nouns = settings.features
             return [[word.beside(noun, sharpness) for noun in nouns] for word in words]
 
-        self._verbs = beside_nouns(settings.verbs, lexicon.context)
-        self._adjectives = beside_nouns(settings.adjectives, lexicon.context)
-        self._prepositions = beside_nouns(settings.prepositions, lexicon.context)
-        self._particles = beside_nouns(settings.particles, lexicon.sharpness)
+        self._verbs = beside_nouns(settings.verbs, config.context)
+        self._adjectives = beside_nouns(settings.adjectives, config.context)
+        self._prepositions = beside_nouns(settings.prepositions, config.context)
+        self._particles = beside_nouns(settings.particles, config.sharpness)
 
     def translate(self, meaning: Meaning, rng: random.Random) -> tuple[str, float]:
         """A random translation and its ``-ln P(translation | source)``."""
@@ -236,9 +220,9 @@ class TargetLanguage:
 
 
 @functools.lru_cache(maxsize=4)
-def source_language(lexicon: Lexicon, name: str) -> SourceLanguage:
-    """The source language of a lexicon."""
-    rng = random.Random(f"{lexicon.seed}/source/{name}")
+def source_language(config: SyntheticConfig, name: str) -> SourceLanguage:
+    """The source language of a config."""
+    rng = random.Random(f"{config.seed}/source/{name}")
     new_word = _word_maker(rng, "bdfgklmnprstvz", "aeiou", set())
 
     def words(count: int) -> tuple[str, ...]:
@@ -246,23 +230,23 @@ def source_language(lexicon: Lexicon, name: str) -> SourceLanguage:
 
     return SourceLanguage(
         determiners=words(DETERMINERS),
-        nouns=words(lexicon.nouns),
-        verbs=words(lexicon.verbs),
-        adjectives=words(lexicon.adjectives),
-        prepositions=words(lexicon.prepositions),
-        zipf=lexicon.zipf,
+        nouns=words(config.nouns),
+        verbs=words(config.verbs),
+        adjectives=words(config.adjectives),
+        prepositions=words(config.prepositions),
+        zipf=config.zipf,
     )
 
 
 @functools.lru_cache(maxsize=16)
-def target_language(lexicon: Lexicon, name: str) -> TargetLanguage:
+def target_language(config: SyntheticConfig, name: str) -> TargetLanguage:
     """A target language: item by item the prototype's setting, or its own."""
     # A word of the prototype is no other word of the language: were it one, two
     # different choices could give the same sentence.
     taken: set[str] = set()
-    prototype = _draw_settings(lexicon, PROTOTYPE, taken)
-    own = _draw_settings(lexicon, name, taken)
-    rng = random.Random(f"{lexicon.seed}/mix/{name}")
+    prototype = _draw_settings(config, PROTOTYPE, taken)
+    own = _draw_settings(config, name, taken)
+    rng = random.Random(f"{config.seed}/mix/{name}")
 
     def mix(ours, theirs):
         if isinstance(ours, Candidates):
@@ -272,22 +256,22 @@ def target_language(lexicon: Lexicon, name: str) -> TargetLanguage:
             )
         if isinstance(ours, tuple) and not isinstance(ours[0], float):
             return tuple(mix(a, b) for a, b in zip(ours, theirs, strict=True))
-        return theirs if rng.random() < lexicon.similarity else ours
+        return theirs if rng.random() < config.similarity else ours
 
     mixed = {
         field.name: mix(getattr(own, field.name), getattr(prototype, field.name))
         for field in dataclasses.fields(Settings)
     }
-    return TargetLanguage(Settings(**mixed), lexicon)
+    return TargetLanguage(Settings(**mixed), config)
 
 
-def _draw_settings(lexicon: Lexicon, name: str, taken: set[str]) -> Settings:
+def _draw_settings(config: SyntheticConfig, name: str, taken: set[str]) -> Settings:
     """A whole language; other names, other languages."""
-    rng = random.Random(f"{lexicon.seed}/target/{name}")
+    rng = random.Random(f"{config.seed}/target/{name}")
     letters = list("bcdfghjklmnpqrstvwxz")
     rng.shuffle(letters)
     new_word = _word_maker(rng, "".join(letters[:12]), "aeiouy", taken)
-    importance = _zipf(lexicon.nouns, lexicon.spectrum)
+    importance = _zipf(config.nouns, config.spectrum)
     # Scaled so that a noun's scores have variance 1 before the sharpness.
     norm = math.sqrt(sum(weight**2 for weight in importance))
 
@@ -302,21 +286,20 @@ def _draw_settings(lexicon: Lexicon, name: str, taken: set[str]) -> Settings:
         return Candidates(words, preferences)
 
     def lexemes(count: int) -> tuple[Candidates, ...]:
-        return tuple(candidates(lexicon.translations) for _ in range(count))
+        return tuple(candidates(config.translations) for _ in range(count))
 
     return Settings(
         determiners=tuple(
-            tuple(new_word() for _ in range(lexicon.genders))
-            for _ in range(DETERMINERS)
+            tuple(new_word() for _ in range(config.genders)) for _ in range(DETERMINERS)
         ),
-        nouns=tuple(new_word() for _ in range(lexicon.nouns)),
-        gender=tuple(rng.randrange(lexicon.genders) for _ in range(lexicon.nouns)),
-        features=tuple(features() for _ in range(lexicon.nouns)),
-        verbs=lexemes(lexicon.verbs),
-        adjectives=lexemes(lexicon.adjectives),
-        prepositions=lexemes(lexicon.prepositions),
+        nouns=tuple(new_word() for _ in range(config.nouns)),
+        gender=tuple(rng.randrange(config.genders) for _ in range(config.nouns)),
+        features=tuple(features() for _ in range(config.nouns)),
+        verbs=lexemes(config.verbs),
+        adjectives=lexemes(config.adjectives),
+        prepositions=lexemes(config.prepositions),
         particles=tuple(
-            candidates(lexicon.particles) for _ in range(lexicon.particle_classes)
+            candidates(config.particles) for _ in range(config.particle_classes)
         ),
         verb_endings=tuple(rng.sample(VERB_ENDINGS, 2)),
         verb_last=rng.random() < 0.5,

@@ -219,9 +219,9 @@ def test_measures_of_a_batch_are_those_of_each_sentence(texts):
         lambda: Tokenised(0),
         lambda: Numbers(share=2),
         lambda: Numbers(digits=0),
-        lambda: Misaligned(0),
+        lambda: Misaligned(-1),
         lambda: WrongScript(-0.1),
-        lambda: WrongLanguage(0),
+        lambda: WrongLanguage(2),
     ],
 )
 def test_rule_options_out_of_range_are_field_errors(make):

@@ -56,7 +56,7 @@ def test_stated_probabilities_are_the_frequencies():
 
 
 def test_probabilities_of_all_translations_of_a_sentence_sum_to_one():
-    lexicon = SMALL.lexicon
+    lexicon = SMALL
     target = target_language(lexicon, "de")
     meaning = Meaning(
         NounPhrase(0, False, 1, 0), 0, NounPhrase(1, True, 0, None), None, None
@@ -71,7 +71,7 @@ def test_probabilities_of_all_translations_of_a_sentence_sum_to_one():
 
 def test_a_meaning_has_one_sentence_and_the_other_way_round():
     config = SyntheticConfig()
-    source = source_language(config.lexicon, "en")
+    source = source_language(config, "en")
 
     rng = random.Random(3)
     said = {}
@@ -94,14 +94,14 @@ def test_similarity_is_the_share_in_common(similarity, low, high):
     config = SyntheticConfig(similarity=similarity)
     words = []
     for name in ("de", "fr"):
-        language = target_language(config.lexicon, name).settings
+        language = target_language(config, name).settings
         words.append({*language.nouns, *language.particles[0].words})
     share = len(words[0] & words[1]) / len(words[0])
     assert low <= share <= high
 
 
 def test_no_word_of_a_language_is_used_twice():
-    settings = target_language(SyntheticConfig().lexicon, "fr").settings
+    settings = target_language(SyntheticConfig(), "fr").settings
     words = list(settings.nouns)
     words += [word for genders in settings.determiners for word in genders]
     choices = (settings.verbs, settings.adjectives, settings.prepositions)
