@@ -238,12 +238,16 @@ def _judge(
             coefficients += count
         logs.append(0.5 * math.log(max(float(np.mean(np.square(own))), 1e-30)))
         errors += own
+    misfit = _unexplained(np.array(errors), np.array(variances))
+    if any(len(np.unique(runs.n)) < 4 for runs in groups):
+        # The largest size of the other weightings was part of the fit.
+        misfit *= math.sqrt(_FOLDS / (_FOLDS - 1))
     return Candidate(
         law=kind,
         rmse=math.exp(float(np.mean(logs))),
         coefficients=coefficients,
         points=len(errors),
-        misfit=_unexplained(np.array(errors), np.array(variances)),
+        misfit=misfit,
     )
 
 
