@@ -4,8 +4,8 @@ BIN := .venv/bin
 IN_PARALLEL := --numprocesses auto --maxprocesses 4 --dist loadfile
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 
-# laws_all runs the other benchmarks of the laws; data_against_datasets and
-# decoding_candidates want packages that are not ours.
+# laws_all runs the other benchmarks of the laws; data_against_datasets wants packages
+# that are not ours, and decoding_speed compares with them where it is given --peer.
 BENCHMARKS := laws_all data_speed training_step training_sweep evaluation_speed \
   decoding_speed translation_memory selection
 

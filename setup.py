@@ -76,7 +76,7 @@ setup(
     ],
     package_data={
         "configs": ["*.yaml"],
-        "components.report": ["template.html", "style.css"],
+        "components.report": ["*.html", "style.css"],
     },
     install_requires=CORE,
     extras_require=EXTRAS,

@@ -100,7 +100,7 @@ def measure(arguments: argparse.Namespace, task: str, folder: Path) -> None:
             output=folder / name,
             tokenize=ROWS,
         )
-        print(f"  select with the {name} score: {time.monotonic() - started:.0f} s")
+        print(f"  select by {name}: {time.monotonic() - started:.0f} s")
     scores = {name: scores_of(folder / name / task) for name in configs}
     scores["random"] = np.random.default_rng(arguments.seed).random(len(rows))
     show_ranking(scores, kinds)

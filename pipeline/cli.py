@@ -20,8 +20,7 @@ from components.engines import preemption
 from components.engines.preemption import Preempted
 from components.version import VERSION
 from models.errors import UserError, suggestion
-
-_PACKAGES = ("components", "models", "pipeline")
+from pipeline import PACKAGES
 
 _DESCRIPTION = """\
 Scaling laws for multilingual translation: train small models on a grid of sizes and
@@ -34,6 +33,7 @@ start here:
   polyscale plan quickstart        what a sweep will train, and how long it takes
   polyscale run quickstart         text -> models -> laws -> runs/quickstart/report
   polyscale fit my_runs.csv --out laws     only the laws, of runs you already have
+  polyscale report laws                    ... and their figures
 
 `polyscale COMMAND --help` explains each command.
 exit status: 0 done, 2 a mistake in what was asked (one line says which), 75 stopped by
@@ -62,9 +62,10 @@ COMMANDS = {
         "experiment_commands", "OneStep", "trained models -> the metrics table"
     ),
     "report": (
-        "experiment_commands", "OneStep", "everything -> one page with the figures"
+        "report_command", "Report", "everything -> one page with the figures"
     ),
     "plan": ("experiment_commands", "Plan", "sizes, trials, FLOPs and time of a sweep"),
+    "status": ("experiment_commands", "Status", "how far a run has come"),
     "fit": ("law_commands", "Fit", "scaling laws of any table of runs"),
     "simulate": ("law_commands", "Simulate", "a table from known laws"),
     "predict": ("question_commands", "Predict", "predicted losses with intervals"),
@@ -218,12 +219,12 @@ class _ProgressHandler(logging.StreamHandler):
         return sys.stderr
 
     def filter(self, record: logging.LogRecord) -> bool:
-        ours = record.name.partition(".")[0] in _PACKAGES
+        ours = record.name.partition(".")[0] in PACKAGES
         return ours or record.levelno >= logging.ERROR
 
 
 def _configure_logging() -> None:
-    for name in _PACKAGES:
+    for name in PACKAGES:
         logging.getLogger(name).setLevel(logging.INFO)
     root = logging.getLogger()
     if not any(isinstance(handler, _ProgressHandler) for handler in root.handlers):

@@ -7,21 +7,18 @@ import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, get_args
 
 from components.engines.cores import available_cores
 from models.errors import FieldError, UserError
+from pipeline import Verb
 from pipeline.options import Call, option
 
 if TYPE_CHECKING:
     from components.fit.done_runs import DoneRuns
+    from pipeline.design import Goal
     from pipeline.experiment import Experiment
     from pipeline.steps import Context
-    from pipeline.useful_trials import Goal
-
-Verb = Literal[
-    "ingest", "select", "tokenize", "train", "evaluate", "fit", "recommend", "report"
-]
 
 _TABLES = (".csv", ".parquet")
 
@@ -189,7 +186,7 @@ class Plan(_OfExperiment):
         """Prints the plan."""
         from components.fit.done_runs import read_done
         from pipeline import plan
-        from pipeline.useful_trials import Goal
+        from pipeline.design import Goal
 
         goal = Goal(n=self.n, mixture=self.p, interval=self.interval)
         if Path(self.experiment).suffix in _TABLES:
@@ -206,24 +203,45 @@ class Plan(_OfExperiment):
         if self.table is not None:
             without = loaded.fit.held_out.sizes
             done = read_done(self.table, loaded.tasks, without, self.by)
-        useful = plan.most_useful(planned, goal, done)
+        found = plan.design_of(planned, goal, done)
         if self.json:
-            print(json.dumps(plan.record(planned, useful), indent=1))
+            print(json.dumps(plan.record(planned, found), indent=1))
         else:
-            sys.stdout.write(plan.text(planned, useful))
+            sys.stdout.write(plan.text(planned, found))
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Status:
+    """How far a run has come: its steps, its trials, whether a process is working on
+    it, and the last lines of its log (run.log in its folder).
+
+    Attributes:
+      folder: Folder of the run.
+      json: For a program to read.
+    """
+
+    folder: Path = option("RUN", positional=True)
+    json: bool = False
+
+    def run(self, call: Call) -> None:
+        """Prints the status."""
+        from pipeline import status
+
+        found = status.status(self.folder)
+        sys.stdout.write(status.to_json(found) if self.json else status.to_text(found))
 
 
 def _plan_table(table: Path, done: DoneRuns, goal: Goal, *, as_json: bool) -> None:
     """Which run to train beside those of a table."""
-    from pipeline import useful_text, useful_trials
+    from pipeline import design, design_text
 
-    useful = useful_trials.find(useful_trials.sweep_around(done), goal, done)
-    if useful is None:
+    found = design.find(design.sweep_around(done), goal, done)
+    if found is None:
         raise UserError(
             f"plan {table}: its sizes x mixtures are no more runs than the law has "
             "coefficients; add a size or a mixture"
         )
     if as_json:
-        print(json.dumps(dataclasses.asdict(useful), indent=1))
+        print(json.dumps(dataclasses.asdict(found), indent=1))
     else:
-        sys.stdout.write(useful_text.text(useful))
+        sys.stdout.write(design_text.text(found))

@@ -24,7 +24,8 @@ class Fit:
     """Scaling laws of any table of runs (CSV or Parquet). Only the columns task, n, p
     and loss are required: n counts non-embedding parameters, p is the task's sampling
     probability, loss is in nats per target token. Writes laws.json, coefficients.csv,
-    report.txt, held_out.csv and points.csv; prints what they come to.
+    report.txt, held_out.csv and points.csv; prints what they come to. `polyscale
+    report DIR` draws the figures.
 
     Attributes:
       table: CSV or Parquet file, or the folder of a run or of what `evaluate` made.
@@ -48,6 +49,7 @@ class Fit:
             ) from None
         name = "report.txt" if self.verbose else "summary.txt"
         sys.stdout.write((self.out / name).read_text(encoding="utf-8"))
+        print(f"figures: polyscale report {self.out}")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

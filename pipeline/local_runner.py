@@ -18,13 +18,14 @@ from components.artifacts import manifest, outputs
 from components.duration import duration
 from components.engines import cluster
 from models.errors import UserError
-from pipeline import steps
+from pipeline import PACKAGES, steps
 from pipeline.steps import Context
 from pipeline.upstream import warn_of_changes
 
 log = logging.getLogger(__name__)
 
-_LOCK = ".lock"
+LOCK = ".lock"
+LOG = "run.log"
 
 
 def run(context: Context, *, until: str, force: Sequence[str] = ()) -> None:
@@ -45,7 +46,7 @@ def run(context: Context, *, until: str, force: Sequence[str] = ()) -> None:
             f"TF_CONFIG: this is {member.name}; only the chief runs every step, the "
             "other workers `polyscale train`"
         )
-    with _exclusive(context.workdir):
+    with _exclusive(context.workdir), _logged(context.workdir):
         forget(context.workdir, force)
         started = time.monotonic()
         for step in steps.up_to(context.experiment, until):
@@ -71,9 +72,9 @@ def run_one(context: Context, verb: str, *, force: bool = False) -> None:
     member = _member(context) if verb == "train" else cluster.ALONE
     if not member.is_chief:
         # The workers of a cluster share the folder; the chief alone writes there.
-        with _exclusive(context.workdir, f"{_LOCK}-{member.name}"):
+        with _exclusive(context.workdir, f"{LOCK}-{member.name}"):
             return _run_step(step, context)
-    with _exclusive(context.workdir):
+    with _exclusive(context.workdir), _logged(context.workdir):
         forget(context.workdir, (verb,) if force else ())
         _run_step(step, context)
 
@@ -107,7 +108,26 @@ def _key(artifact: Path) -> str | None:
 
 
 @contextlib.contextmanager
-def _exclusive(workdir: Path, lock: str = _LOCK) -> Iterator[None]:
+def _logged(workdir: Path) -> Iterator[None]:
+    """Adds what is logged meanwhile to the run's own log."""
+    handler = logging.FileHandler(workdir / LOG, encoding="utf-8")
+    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+    handler.addFilter(lambda record: record.name.partition(".")[0] in PACKAGES)
+    root = logging.getLogger()
+    root.addHandler(handler)
+    try:
+        yield
+    except BaseException as error:
+        message = " ".join(str(error).split()) or type(error).__name__
+        handler.emit(log.makeRecord(log.name, logging.ERROR, "", 0, message, (), None))
+        raise
+    finally:
+        root.removeHandler(handler)
+        handler.close()
+
+
+@contextlib.contextmanager
+def _exclusive(workdir: Path, lock: str = LOCK) -> Iterator[None]:
     """Keeps two runs out of one folder; the lock dies with its process."""
     try:
         workdir.mkdir(parents=True, exist_ok=True)

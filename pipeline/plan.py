@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from components.duration import duration
 from models.errors import UserError
 from models.nmt.sizes import ParameterCount, count_parameters, get_shape
-from pipeline import useful_text, useful_trials
+from pipeline import design, design_text
+from pipeline.design import Design, Goal
 from pipeline.experiment import Experiment
-from pipeline.useful_trials import Goal, UsefulTrials
 
 if TYPE_CHECKING:
     from components.fit.done_runs import DoneRuns
@@ -90,9 +90,9 @@ class Plan:
         return (work + groups * COMPILE_SECONDS) / self.jobs
 
 
-def most_useful(
+def design_of(
     plan: Plan, goal: Goal | None = None, done: DoneRuns | None = None
-) -> UsefulTrials | None:
+) -> Design | None:
     """Which trials the law needs most for what they cost.
 
     Args:
@@ -101,8 +101,8 @@ def most_useful(
       done: Runs that have already been trained.
     """
     flops = {size.name: size.flops for size in plan.sizes}
-    sweep = useful_trials.sweep_of(plan.experiment, flops)
-    return useful_trials.find(sweep, goal, done)
+    sweep = design.sweep_of(plan.experiment, flops)
+    return design.find(sweep, goal, done)
 
 
 def make(experiment: Experiment, *, jobs: int = 1, gflops: float | None = None) -> Plan:
@@ -141,8 +141,8 @@ def core_gflops(d_model: int) -> float:
     return CORE_GFLOPS * d_model / (d_model + HALF_SPEED_WIDTH)
 
 
-def record(plan: Plan, useful: UsefulTrials | None) -> dict[str, Any]:
-    """The plan as JSON values, with what `most_useful` found."""
+def record(plan: Plan, found: Design | None) -> dict[str, Any]:
+    """The plan as JSON values, with what `design_of` found."""
     return {
         "name": plan.experiment.name,
         "cohort": plan.experiment.cohort,
@@ -155,12 +155,12 @@ def record(plan: Plan, useful: UsefulTrials | None) -> dict[str, Any]:
         "jobs": plan.jobs,
         "gflops": plan.gflops,
         "seconds": plan.seconds,
-        "most_useful": None if useful is None else dataclasses.asdict(useful),
+        "design": None if found is None else dataclasses.asdict(found),
     }
 
 
-def text(plan: Plan, useful: UsefulTrials | None) -> str:
-    """The plan for a person to read, with what `most_useful` found."""
+def text(plan: Plan, found: Design | None) -> str:
+    """The plan for a person to read, with what `design_of` found."""
     rows = [_size_record(size) for size in plan.sizes]
     cells = [[*_COLUMNS, "trials", "steps", "tokens", "FLOPs", "time"]]
     for row in rows:
@@ -187,7 +187,7 @@ def text(plan: Plan, useful: UsefulTrials | None) -> str:
         f"all trials: {plan.tokens:.3g} target tokens, {plan.flops:.3g} FLOPs, about "
         f"{duration(plan.seconds)} of training with {plan.jobs} at a time at "
         f"{_speed(plan)} (--jobs, --gflops)\n"
-    ) + ("" if useful is None else f"\n{useful_text.text(useful)}")
+    ) + ("" if found is None else f"\n{design_text.text(found)}")
 
 
 def _speed(plan: Plan) -> str:
@@ -218,19 +218,9 @@ def _plan_size(experiment: Experiment, name: str, gflops: float | None) -> SizeP
 
 
 def _size_record(size: SizePlan) -> dict[str, Any]:
-    return {
-        "name": size.name,
-        "n": size.parameters.n,
-        "n_enc": size.parameters.n_enc,
-        "n_dec": size.parameters.n_dec,
-        "n_embedding": size.parameters.n_embedding,
-        "total": size.parameters.total,
-        "trials": size.trials,
-        "steps": size.steps,
-        "tokens": size.tokens,
-        "flops": size.flops,
-        "seconds": size.seconds,
-    }
+    counts = {name: getattr(size.parameters, name) for name in _COLUMNS[1:]}
+    costs = ("trials", "steps", "tokens", "flops", "seconds")
+    return {"name": size.name, **counts, **{c: getattr(size, c) for c in costs}}
 
 
 def _table(cells: list[list[str]]) -> str:

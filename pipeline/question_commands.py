@@ -43,6 +43,8 @@ class Predict(_Question):
       n: Non-embedding parameters of the model, for example 1e9.
       p: The mixture, en-de=0.3,en-zh=0.7; with two tasks one is enough.
       table: Rows with task, n and p or mixture, instead of --n and --p.
+      tokens: Training tokens of all tasks, for laws of size and data; as many as the
+        fitted runs had when left out.
       n_enc: Parameters of the encoder, for bivariate laws.
       n_dec: Parameters of the decoder, for bivariate laws.
       by: The group of runs, where the fit kept several apart: arch=B.
@@ -54,6 +56,7 @@ class Predict(_Question):
     n: float | None = option("N", default=None)
     p: Mapping[str, float] | None = option("TASK=X,...", default=None)
     table: Path | None = option("ROWS.csv", default=None)
+    tokens: float | None = option("N", default=None)
     n_enc: float | None = option("N", default=None)
     n_dec: float | None = option("N", default=None)
     by: Mapping[str, str] = option("COLUMN=X,...", default_factory=dict)
@@ -89,10 +92,14 @@ class Predict(_Question):
             sides = (_given("n-enc", self.n_enc), _given("n-dec", self.n_dec))
         else:
             n = _given("n", self.n)
-            if self.p is None:
-                raise UserError("predict: --p is missing")
         found = prediction.predict(
-            self.source, n, self.p or {}, self.level, sides=sides, by=self.by
+            self.source,
+            n,
+            self.p or {},
+            self.level,
+            sides=sides,
+            by=self.by,
+            tokens=self.tokens,
         )
         if self.json:
             text = prediction.prediction_json(found)
@@ -107,6 +114,7 @@ class Frontier(_Question):
 
     Attributes:
       n: Non-embedding parameters of the model, for example 1e9.
+      tokens: Training tokens of all tasks, for laws of size and data.
       points: Mixtures along the frontier.
       level: Nominal coverage of the intervals.
       test_set: Whose laws decide; in_domain or else the only one when left out.
@@ -115,6 +123,7 @@ class Frontier(_Question):
     """
 
     n: float = option("N")
+    tokens: float | None = option("N", default=None)
     points: int = recommend.Config.points
     level: float = recommend.Config.level
     test_set: str | None = None
@@ -135,7 +144,12 @@ class Frontier(_Question):
 
         config = recommend.Config(test_set=self.test_set, by=self.by)
         known = decision.trade_off(self.source, config)
-        found = frontier(known.laws, self.n, self.points, self.level)
+        if self.tokens is not None and not known.laws[0].knows_tokens:
+            raise UserError(
+                f"--tokens: the {known.laws[0].kind} law does not know amounts of "
+                "data; fit a table with the columns step and tokens_seen"
+            )
+        found = frontier(known.laws, self.n, self.points, self.level, self.tokens)
         deliver(decision.frontier_csv([found]), self.out)
         for text in decision.doubts(known, self.n):
             print(text, file=sys.stderr)

@@ -45,6 +45,7 @@ def small(experiment: Experiment) -> Experiment:
             steps_by_size={},
             batch_tokens=_BATCH_TOKENS,
             warmup_steps=_STEPS // 4,
+            evaluations=3,
             strategy="default",
             stack=min(mixtures, 10),
             jit="off",

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 from models.errors import UserError
 
-NUMBERS = ("n", "p", "n_enc", "n_dec", "step")
+NUMBERS = ("n", "p", "n_enc", "n_dec", "step", "tokens_seen")
 # What stands for "no value", in lower case.
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "-", "#n/a"})
 _SUFFIXES = {"k": 1e3, "m": 1e6, "b": 1e9, "g": 1e9, "t": 1e12}

@@ -10,7 +10,7 @@ from typing import Literal
 from models.errors import FieldError, UserError
 from models.nmt import families
 
-LawKind = Literal["individual", "joint", "approximate", "bivariate"]
+LawKind = Literal["individual", "joint", "approximate", "data", "bivariate"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,7 +61,8 @@ class Config:
     """The ``fit`` section of an experiment file.
 
     Attributes:
-      laws: Kinds of law to fit.
+      laws: Kinds of law to fit; ``data`` needs the tokens that each run had seen, and
+        takes its learning curve.
       capacity: Capacity function of the approximate law: ``flexible`` ([M] eq. 12),
         ``linear`` (eq. 13), ``transfer`` (what other tasks give), the same with
         ``+repetition`` (a task with little data), or ``auto``: what predicts unseen
@@ -90,7 +91,7 @@ class Config:
       seed: Of the draws.
     """
 
-    laws: tuple[LawKind, ...] = ("individual", "joint", "approximate")
+    laws: tuple[LawKind, ...] = ("individual", "joint", "approximate", "data")
     capacity: Literal[
         "auto", "flexible", "linear", "transfer", "transfer+repetition"
     ] = "auto"

@@ -14,6 +14,7 @@ import numpy as np
 
 from components.fit.runs import Runs
 from models.errors import UserError
+from models.laws.bivariate import BivariateLaw
 from models.laws.choice import LawSet
 from models.laws.law import Law
 from models.laws.observations import Observations
@@ -91,6 +92,8 @@ def compare(laws: LawSet, runs: Runs) -> list[Compared]:
             except UserError:  # a mixture or a group that this law does not know
                 continue
             able.append(law)
+        if query.n_enc is not None:  # only a bivariate law looks at the shape
+            able.sort(key=lambda law: not isinstance(law, BivariateLaw))
         found += [
             _compared(law, run, query, kind, law is able[0])
             for law in able
@@ -106,7 +109,14 @@ def query_of(run: Observations) -> Query:
     sides = [
         None if math.isnan(side) else side for side in (run.n_enc[0], run.n_dec[0])
     ]
-    return Query(float(run.n[0]), mixture, *sides, group=str(run.group[0]))
+    seen = float(run.tokens[0].sum())
+    return Query(
+        float(run.n[0]),
+        mixture,
+        *sides,
+        group=str(run.group[0]),
+        tokens=None if math.isnan(seen) else seen,
+    )
 
 
 def _compared(

@@ -16,6 +16,7 @@ from models.errors import UserError
 from models.laws.backtest import Backtest, Candidate
 from models.laws.capacity import capacity
 from models.laws.choice import KINDS, LawSet
+from models.laws.data_law import DataLaw, DataSpec
 from models.laws.law import Law
 from models.laws.observations import Weighting
 from models.laws.uncertainty import Misfit
@@ -112,6 +113,13 @@ def load(path: Path) -> LawFile:
 
 
 def _to_record(law: Law) -> dict[str, Any]:
+    own = {}
+    if isinstance(law, DataLaw):
+        own = {
+            "spec": dataclasses.asdict(law.spec),
+            "run_sd": law.run_sd,
+            "point_sd": law.point_sd,
+        }
     return {
         "kind": law.kind,
         "task": law.task,
@@ -137,6 +145,7 @@ def _to_record(law: Law) -> dict[str, Any]:
         "shared_noise": {task: _matrix(m) for task, m in law.shared_noise.items()},
         "misfit": dataclasses.asdict(law.misfit),
         "warnings": list(law.warnings),
+        **own,
     }
 
 
@@ -145,11 +154,15 @@ def _from_record(record: Mapping[str, Any]) -> Law:
     count, kind, form = len(parameters), record["kind"], record["form"]
     if kind not in KINDS:
         raise ValueError(f"no law of kind {kind}")
-    own = {}
+    own: dict[str, Any] = {}
     task, tasks = record["task"], tuple(record["tasks"])
+    place = tasks.index(task) if task in tasks else -1
     if kind == "approximate":
-        place = tasks.index(task) if task in tasks else -1
         own["capacity"] = _capacity(form, tasks, place)
+    elif kind == DataLaw.kind:
+        spec = DataSpec(**record["spec"])
+        own = {"spec": spec, "capacity": _capacity(spec.capacity, tasks, place)}
+        own |= {name: float(record[name]) for name in ("run_sd", "point_sd")}
     elif form != KINDS[kind].form:
         raise ValueError(f"no {form} form of a law of kind {kind}")
     covariance = np.array(record["covariance"], dtype=float)

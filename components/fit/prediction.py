@@ -79,6 +79,7 @@ def predict(
     *,
     sides: tuple[float, float] | None = None,
     by: Mapping[str, str] | None = None,
+    tokens: float | None = None,
 ) -> list[Prediction]:
     """Predicts every task with a positive weight in a mixture.
 
@@ -90,6 +91,7 @@ def predict(
       level: Nominal coverage of the interval.
       sides: Parameters of encoder and decoder, for bivariate laws.
       by: Column -> value of the group of runs, where there are several.
+      tokens: Training tokens of all tasks; as many as the fitted runs had when None.
 
     Raises:
       UserError: No such file, task or group, an impossible size or mixture, or a
@@ -105,7 +107,7 @@ def predict(
             "expected a positive weight"
         )
     mixture = complete_mixture(known, p)
-    query = Query(n, mixture, group=group)
+    query = Query(n, mixture, group=group, tokens=tokens)
     targets = dict.fromkeys((law.task, law.test_set) for law in known.laws)
     found = []
     for task, test_set in targets:
@@ -163,12 +165,15 @@ def _is_of(law: Law, p: Mapping[str, float]) -> bool:
 
 
 def complete_mixture(laws: LawSet, p: Mapping[str, float]) -> dict[str, float]:
-    """The whole mixture; the other of two tasks gets the rest.
+    """The whole mixture; the other of two tasks gets the rest, a single task all.
 
     Raises:
       UserError: An unknown task, or weights that do not sum to 1.
     """
     tasks = laws.tasks
+    if not p and len(tasks) > 1:
+        raise UserError(f"--p is missing; these laws know {', '.join(tasks)}")
+    p = p or {tasks[0]: 1.0}
     unknown = [task for task in p if task not in tasks]
     if unknown:
         raise UserError(

@@ -27,12 +27,15 @@ class Runs:
       held_out: Rows that laws are compared with, empty or not.
       held_out_kinds: ``size`` or ``mixture`` for each of them.
       notes: What was left out and why, sentences.
+      curves: Every measurement along the training of the fitted runs whose amounts of
+        data are known; None where there is none.
     """
 
     fitted: Observations
     held_out: Observations | None
     held_out_kinds: tuple[str, ...]
     notes: tuple[str, ...]
+    curves: Observations | None = None
 
 
 def sort_rows(lines: Sequence[Line], config: Config, where: str) -> Runs:
@@ -72,7 +75,28 @@ def sort_rows(lines: Sequence[Line], config: Config, where: str) -> Runs:
         held_out=everything.take(_index(held)) if held else None,
         held_out_kinds=tuple(kinds[k] for k in held),
         notes=tuple(notes),
+        curves=_curves(lines, config, [kept[k] for k in fitted], by),
     )
+
+
+def _curves(
+    lines: Sequence[Line], config: Config, fitted: Sequence[Line], by: tuple[str, ...]
+) -> Observations | None:
+    """The rows of fitted runs, along their training, that say what they had seen."""
+    runs = {_run(line) for line in fitted}
+    chosen = [
+        line
+        for line in lines
+        if _run(line) in runs
+        and line["loss_kind"] in ("curve", "final")
+        and line[config.metric] is not None
+        and line.get("tokens_seen") is not None
+        and line.get("step") is not None
+        and line["trial"]
+    ]
+    if config.metric != "loss" or not chosen:
+        return None
+    return as_observations(chosen, config.metric, by, lines)
 
 
 def _index(chosen: list[int]) -> np.ndarray:
@@ -194,7 +218,10 @@ def _check_held_out(
 
 
 def as_observations(
-    lines: list[Line], metric: str, by: tuple[str, ...]
+    lines: Sequence[Line],
+    metric: str,
+    by: tuple[str, ...],
+    table: Sequence[Line] | None = None,
 ) -> Observations:
     """The rows as arrays; rows without a value must have been left out.
 
@@ -202,7 +229,9 @@ def as_observations(
       lines: Checked rows.
       metric: The column that is fitted.
       by: Columns that set runs apart beside their mixture.
+      table: Rows that tell what runs had seen of every task; ``lines`` when omitted.
     """
+    seen = _tokens_seen(table or lines)
     origins: dict[str, set] = {}
     for line in lines:
         origins.setdefault(line["test_set"], set()).add(line.get("origin"))
@@ -218,9 +247,30 @@ def as_observations(
         seed=[line["seed"] for line in lines],
         n_enc=[_or_nan(line.get("n_enc")) for line in lines],
         n_dec=[_or_nan(line.get("n_dec")) for line in lines],
+        tokens=[seen.get((line["trial"], line.get("step"))) for line in lines],
+        step=[_or_nan(line.get("step")) for line in lines],
         group=[",".join(f"{c}={_value(line[c])}" for c in by) for line in lines],
         metric=metric,
     )
+
+
+def _tokens_seen(lines: Sequence[Line]) -> dict[tuple, dict[str, float]]:
+    """(trial, step) -> target tokens that the run had seen of every task.
+
+    A task without a row has as many as its weight says.
+    """
+    found: dict[tuple, dict[str, float]] = {}
+    for line in lines:
+        if line["trial"] and line.get("tokens_seen") is not None:
+            seen = found.setdefault((line["trial"], line.get("step")), {})
+            seen[line["task"]] = line["tokens_seen"]
+    for line in lines:
+        seen = found.get((line["trial"], line.get("step")), {})
+        own = seen.get(line["task"])
+        for task, weight in (line["mixture"] or {}).items():
+            if task not in seen and own is not None and line["p"] > 0:
+                seen[task] = own * weight / line["p"]
+    return found
 
 
 def _value(cell: object) -> str:

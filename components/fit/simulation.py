@@ -23,7 +23,10 @@ SIZES = {
     "708M": 707_869_184,
 }
 WEIGHTS = (0.05, 0.1, 0.3, 0.5, 0.7, 0.9, 0.95, 1.0)
-LANGUAGES = ("de", "zh", "fr", "ru", "fi", "hi", "sw", "ar", "vi", "is")
+LANGUAGES = (
+    "de", "zh", "fr", "ru", "fi", "hi", "sw", "ar", "vi", "is", "ja", "tr", "cs", "ta",
+    "he", "pl", "ko", "th", "el", "ro",
+)  # fmt: skip
 COLUMNS = "trial,cohort,size,seed,task,p,mixture,test_set,n,loss,loss_kind".split(",")
 
 

@@ -44,6 +44,8 @@ from models.laws import (
     fit_joint,
 )
 from models.laws.backtest import Backtest, backtest
+from models.laws.data_choice import choose_spec
+from models.laws.data_fit import fit_data
 from models.laws.fitting import reference_size
 from models.laws.shared_noise import with_shared_noise
 
@@ -78,7 +80,10 @@ def _make(config: Config, source: Path, folder: Path) -> Mapping[str, Any]:
     options = _options(runs, config)
     laws, left_out = fit_laws(runs, config, options, str(source))
     backtests = _backtests(runs, options) if config.choose_sharing else {}
-    shared = _fit_shared(runs, backtests, options)
+    shared = [
+        *_fit_shared(runs, backtests, options),
+        *(_fit_data(runs, options) if "data" in config.laws else ()),
+    ]
     qualities, without = quality.fit_qualities(_not_held_out(lines, config))
     notes = [
         *read,
@@ -147,7 +152,10 @@ def _backtests(runs: Runs, options: Options) -> dict[str, Backtest]:
     groups: dict[str, list[Observations]] = {}
     for _, test_set, group in runs.fitted.by_task():
         groups.setdefault(test_set, []).append(group)
-    found = {name: backtest(parts, options) for name, parts in groups.items()}
+    found = {
+        name: backtest(parts, options, _curves_of(runs, parts))
+        for name, parts in groups.items()
+    }
     return {name: one for name, one in found.items() if one is not None}
 
 
@@ -172,6 +180,33 @@ def _with_misfit(
         else law
         for law in laws
     )
+
+
+def _curves_of(runs: Runs, groups: Sequence[Observations]) -> list[Observations] | None:
+    """The learning curves of the same tasks and test sets, if all have them."""
+    if runs.curves is None:
+        return None
+    known = {(task, name): part for task, name, part in runs.curves.by_task()}
+    found = [known.get((str(g.task[0]), str(g.test_set[0]))) for g in groups]
+    complete = [part for part in found if part is not None]
+    return complete if len(complete) == len(groups) else None
+
+
+def _fit_data(runs: Runs, options: Options) -> list[Law]:
+    """The laws of size, data and mixture, where the table has amounts of data."""
+    if runs.curves is None:
+        return []
+    test_sets: dict[tuple[str, str], list[Observations]] = {}
+    for _, test_set, rows in runs.curves.by_task():
+        for part in rows.by_group():
+            group = str(part.group[0])
+            test_sets.setdefault((test_set, group), []).append(part.take(part.p > 0))
+    laws: list[Law] = []
+    for parts in test_sets.values():
+        spec = choose_spec(parts)
+        if spec is not None:
+            laws += [fit_data(part, spec, options) for part in parts]
+    return laws
 
 
 def _backtest_notes(backtests: Mapping[str, Backtest]) -> list[str]:
@@ -213,6 +248,8 @@ def fit_laws(
     refusals: list[str] = []
     for _, _, rows in runs.fitted.by_task():
         for kind in config.laws:
+            if kind == "data":
+                continue  # it is fitted on learning curves
             found, refused = _fit_kind(kind, rows, config, options)
             laws += found
             refusals += refused

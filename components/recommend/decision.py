@@ -92,6 +92,11 @@ def trade_off(source: Path, config: Config) -> TradeOff:
       UserError: No such file, test set or group, or laws that cannot tell.
     """
     known = law_file.load(source).known
+    if len(known.tasks) == 1:
+        raise UserError(
+            f"{source}: nothing to recommend: with one task, {known.tasks[0]}, there "
+            "is no other to share a model with"
+        )
     try:
         return known.trade_off(config.test_set, known.group_named(config.by))
     except UserError as error:

@@ -32,18 +32,18 @@ _ROWS = {
 
 def draw_coefficients(record: RunRecord, config: Config) -> Figure:
     """Fig. 4: only beta depends on the weighting."""
-    laws = {task: record.laws_of(IndividualLaw, task) for task in record.tasks}
+    laws = {task: record.laws_of(IndividualLaw, task) for task in record.shown_tasks}
     most = max(map(len, laws.values()), default=0)
     if most == 0:
         raise NotDrawn("There is no individual law.")
     if most == 1:
         raise NotDrawn("With one weighting there is nothing to compare along p.")
-    columns = len(record.tasks)
+    columns = len(record.shown_tasks)
     width = 0.66 * WIDTH if columns == 1 else max(WIDTH, 3 * columns)
     figure, every = panels(len(_ROWS) * columns, 2.1, columns, width=width, sharex=True)
     for k, axes in enumerate(every):
         (stem, label), column = list(_ROWS.items())[k // columns], k % columns
-        task = record.tasks[column]
+        task = record.shown_tasks[column]
         _coefficient_panel(
             axes, laws[task], record.law(JointLaw, task), stem, task_colour(column)
         )
@@ -108,7 +108,7 @@ def draw_irreducible_loss(record: RunRecord, config: Config) -> Figure:
     """The fitted irreducible loss beside the source's true entropy."""
     truths = {
         task: truth["nats_per_token"]
-        for task in record.tasks
+        for task in record.shown_tasks
         if (truth := record.irreducible.get(task, {}).get(record.test_set))
         and truth.get("nats_per_token") is not None
     }
@@ -119,7 +119,7 @@ def draw_irreducible_loss(record: RunRecord, config: Config) -> Figure:
         )
     laws = [
         (k, law)
-        for k, task in enumerate(record.tasks)
+        for k, task in enumerate(record.shown_tasks)
         for kind in (JointLaw, ApproximateLaw)
         if (law := record.law(kind, task)) is not None
     ]

@@ -33,6 +33,7 @@ from models.errors import UserError
 from models.laws import ApproximateLaw, JointLaw, Law, Query, frontier
 
 _POINTS = 99
+_MOST_PAIRED = 4  # tasks, six pairs of which are readable
 _RARER = 0.6  # curves go on to this share of the rarest fitted weight
 
 
@@ -40,9 +41,11 @@ def draw_effective_fraction(record: RunRecord, config: Config) -> Figure:
     """Fig. 6: the part of the model that each task gets."""
     laws = {
         task: (record.law(ApproximateLaw, task), record.law(JointLaw, task))
-        for task in record.tasks
+        for task in record.shown_tasks
     }
-    if len(record.tasks) < 2 or not any(law for both in laws.values() for law in both):
+    if len(record.shown_tasks) < 2 or not any(
+        law for both in laws.values() for law in both
+    ):
         raise NotDrawn("It needs two tasks and a joint or approximate law.")
     figure, (left, right) = panels(2, height=4.2)
     left.plot([0, 1], [0, 1], color=MUTED, linewidth=1.2, zorder=1)
@@ -62,7 +65,7 @@ def draw_effective_fraction(record: RunRecord, config: Config) -> Figure:
     right.set(title="f(p) / p", ylabel="f / p")
     styles = {
         task: {"marker": task_marker(k), "color": task_colour(k)}
-        for k, task in enumerate(record.tasks)
+        for k, task in enumerate(record.shown_tasks)
     }
     legend_above(figure, styles)
     return figure
@@ -138,7 +141,8 @@ def _joint_fractions(
 
 def draw_frontier(record: RunRecord, config: Config) -> Figure:
     """Fig. 7: the predicted frontier at every size, and what was measured."""
-    laws = [record.law(ApproximateLaw, task) for task in record.tasks]
+    tasks = record.tasks[:_MOST_PAIRED]
+    laws = [record.law(ApproximateLaw, task) for task in tasks]
     if len(laws) < 2 or None in laws:
         raise NotDrawn("It needs two tasks, each with an approximate law.")
     several = len(laws) > 2
@@ -150,8 +154,8 @@ def draw_frontier(record: RunRecord, config: Config) -> Figure:
         else:
             _draw_frontiers(axes, record, laws)
         _draw_recommendation(axes, record, first, second)
-        axes.set_xlabel(f"{record.tasks[first]} {record.quantity.label}")
-        axes.set_ylabel(f"{record.tasks[second]} {record.quantity.label}")
+        axes.set_xlabel(f"{record.shown_tasks[first]} {record.quantity.label}")
+        axes.set_ylabel(f"{record.shown_tasks[second]} {record.quantity.label}")
     if several:
         sizes = size_names(record.points)
         styles = {t: mark(size_colour(n, list(sizes))) for n, t in sizes.items()}
@@ -179,7 +183,7 @@ def _draw_frontiers(axes: Axes, record: RunRecord, laws: Sequence[Law]) -> None:
             ha="right", va="center",
         )  # fmt: skip
     for model in _models(record.points):
-        _draw_model(axes, model, record.tasks, every)
+        _draw_model(axes, model, record.shown_tasks, every)
     axes.margins(x=0.11, y=0.05)  # room for the names at the left
 
 
@@ -187,7 +191,7 @@ def _draw_predictions(
     axes: Axes, record: RunRecord, laws: Sequence[Law], first: int, second: int
 ) -> None:
     """Three or more tasks: measured and predicted at the measured mixtures."""
-    tasks = (record.tasks[first], record.tasks[second])
+    tasks = (record.shown_tasks[first], record.shown_tasks[second])
     sizes = list(size_names(record.points))
     for model in _models(record.points):
         values, one = _values(model, tasks), model[0]
@@ -232,13 +236,13 @@ def _draw_recommendation(
 ) -> None:
     advice = record.recommendation or {}
     losses = advice.get("losses") or {}
-    names = (record.tasks[first], record.tasks[second])
+    names = (record.shown_tasks[first], record.shown_tasks[second])
     if not all(name in losses for name in names):
         return
     star = mark(ALERT, "*", 13) | {"zorder": 5}
     axes.plot(losses[names[0]], losses[names[1]], **star)
     shown = [f"{name} {advice['weights'][name]:.2f}" for name in names]
-    if len(record.tasks) > 2:
+    if len(record.shown_tasks) > 2:
         text = "★ " + ", ".join(shown)
         axes.set_title(text, loc="right", fontsize=8, fontweight="normal")
         return

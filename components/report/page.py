@@ -13,12 +13,12 @@ import jinja2
 from markupsafe import Markup
 
 from components.fit import held_out
-from components.report import held_out_figure, summary, words
+from components.report import findings, held_out_figure, summary, words
 from components.report.config import Config
 from components.report.record import RunRecord
 from components.report.samples import TaskSamples
 from components.version import VERSION
-from models.laws import ApproximateLaw, IndividualLaw, Law
+from models.laws import ApproximateLaw, BivariateLaw, IndividualLaw, Law
 from models.laws.backtest import SHARING
 
 TEMPLATE = "template.html"
@@ -81,8 +81,8 @@ def compose(
       samples: Translations of every task.
     """
     singles = [law for law in record.laws if len(law.weightings) == 1]
-    template = _environment().get_template(TEMPLATE)
-    text = template.render(
+    return render(
+        TEMPLATE,
         run=record,
         words=record.quantity,
         config=config,
@@ -92,14 +92,19 @@ def compose(
         sentences=summary.sentences(record),
         tiles=summary.tiles(record),
         warnings=summary.warnings(record, config),
+        findings=findings.find(record, config.level),
         remarks=summary.law_warnings(singles),
         held_out={k: held_out.chosen(record.compared, k) for k in held_out.KINDS},
         most_rows=held_out_figure.MOST_ROWS,
         laws=[law for law in record.laws if not isinstance(law, IndividualLaw)],
         sharing=SHARING,
         data=data_table(record),
-        version=VERSION,
     )
+
+
+def render(template: str, **values: Any) -> str:
+    """A page from its template and what the template names."""
+    text = _environment().get_template(template).render(version=VERSION, **values)
     return text.lstrip()
 
 
@@ -128,11 +133,17 @@ def _environment() -> jinja2.Environment:
 
 
 def _estimate(law: Law, name: str) -> str:
+    """A coefficient with its error; a dash where the law has none of that name."""
+    if name not in law.parameters:
+        return "–"
     return words.with_error(law.parameters[name], law.standard_errors[name])
 
 
 def _capacity(law: Law) -> str:
-    """The capacity function of an approximate law with its coefficients."""
+    """The capacity function of an approximate law, or the exponents of both sides."""
+    if isinstance(law, BivariateLaw):
+        sides = (("p_e", "alpha_enc"), ("p_d", "alpha_dec"))
+        return ", ".join(f"{short} = {_estimate(law, name)}" for short, name in sides)
     if not isinstance(law, ApproximateLaw):
         return "–"
     own = {name: v for name, v in law.parameters.items() if name not in _SHARED}

@@ -186,21 +186,21 @@ def legend_above(figure: Figure, entries: Mapping[str, Mapping[str, Any]]) -> No
     figure.legend(handles=handles, loc="outside upper right", ncols=columns)
 
 
-def size_axis(axes: Axes, sizes: Mapping[float, str], label: str = "") -> None:
+def size_axis(axes: Axes, sizes: Mapping[float, str]) -> None:
     """A logarithmic axis of N whose ticks are the sizes that were trained.
 
     Args:
       axes: The panel.
       sizes: N -> name of the size.
-      label: Of the axis; non-embedding parameters when empty.
     """
     axes.set_xscale("log")
     longest = max(map(len, sizes.values()))
-    kept = _apart(sorted(sizes), least=0.03 * (longest + 1))
+    columns = axes.get_subplotspec().get_gridspec().ncols
+    kept = _apart(sorted(sizes), least=0.015 * max(columns, 2) * (longest + 1))
     axes.xaxis.set_major_locator(FixedLocator(kept))
     axes.xaxis.set_major_formatter(FixedFormatter([sizes[n] for n in kept]))
     axes.xaxis.set_minor_locator(NullLocator())
-    axes.set_xlabel(label or "non-embedding parameters N")
+    axes.set_xlabel("non-embedding parameters N")
 
 
 def _apart(values: Sequence[float], least: float) -> list[float]:
@@ -234,8 +234,12 @@ def log_y_axis(axes: Axes, low: float, high: float) -> None:
     axes.yaxis.set_minor_locator(NullLocator())
 
 
-def spread(values: Sequence[float], least: float) -> list[float]:
+def spread(
+    values: Sequence[float], least: float, lowest: float = -math.inf
+) -> list[float]:
     """Moves values apart to at least ``least``, each as little as it must be.
+
+    None is moved below ``lowest``.
 
     >>> spread([0.0, 0.1, 1.0], 0.3)
     [-0.1, 0.2, 1.0]
@@ -244,7 +248,8 @@ def spread(values: Sequence[float], least: float) -> list[float]:
         return []
     order = np.argsort(values, kind="stable")
     steps = least * np.arange(len(order))
-    placed = isotonic_regression(np.asarray(values)[order] - steps).x + steps
+    moved = isotonic_regression(np.asarray(values)[order] - steps).x
+    placed = np.maximum(moved, lowest) + steps
     found = np.empty(len(order))
     found[order] = placed.round(6)
     return found.tolist()
@@ -269,7 +274,7 @@ def label_ends(axes: Axes, ends: Sequence[End], least: float = 0.055) -> None:
         )
         for same in named.values()
     ]
-    places = spread([float(y) for _, y in points], least)
+    places = spread([float(y) for _, y in points], least, lowest=0.0)
     for (x, y), place, same in zip(points, places, named.values(), strict=True):
         _, _, name, colour = same[0]
         axes.plot(

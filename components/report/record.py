@@ -24,16 +24,17 @@ from models.laws.law import CEILINGS
 
 VERBS = ("ingest", "select", "tokenize", "train", "evaluate", "fit", "recommend")
 FILES = {
-    "metrics": f"evaluate/{metrics_table.FILE_NAME}",
-    "irreducible": "evaluate/irreducible.json",
-    "laws": f"fit/{law_file.FILE_NAME}",
-    "points": f"fit/{points.FILE_NAME}",
-    "held_out": f"fit/{held_out.FILE_NAME}",
-    "recommendation": "recommend/recommendation.json",
-    "counts": "ingest/counts.json",
-    "card": "ingest/card.json",
-    "tokens": f"tokenize/{token_index.FILE_NAME}",
+    "metrics": ("evaluate", metrics_table.FILE_NAME),
+    "irreducible": ("evaluate", "irreducible.json"),
+    "laws": ("fit", law_file.FILE_NAME),
+    "points": ("fit", points.FILE_NAME),
+    "held_out": ("fit", held_out.FILE_NAME),
+    "recommendation": ("recommend", "recommendation.json"),
+    "counts": ("ingest", "counts.json"),
+    "card": ("ingest", "card.json"),
+    "tokens": ("tokenize", token_index.FILE_NAME),
 }
+_MOST_TASKS = 6  # as many as there are colours that tell apart
 _NOT_FITTED = law_file.LawFile(())
 Kind = TypeVar("Kind", bound=Law)
 METRIC_NAMES = {"bleu": "BLEU", "chrf": "chrF", "bleurt": "BLEURT", "comet": "COMET"}
@@ -155,6 +156,11 @@ class RunRecord:
         return [point for point in self.points if point.task == task]
 
     @property
+    def shown_tasks(self) -> tuple[str, ...]:
+        """The tasks that figures with a panel for each task show."""
+        return self.tasks[:_MOST_TASKS]
+
+    @property
     def failed(self) -> tuple[TrialEnd, ...]:
         """The trials without a final loss."""
         return tuple(end for end in self.trials if end.failed)
@@ -194,17 +200,14 @@ def read(workdir: Path, config: Config) -> RunRecord:
     Raises:
       UserError: There is none, or one of them cannot be read.
     """
-    present = {name: workdir / file for name, file in FILES.items()}
-    present = {name: path for name, path in present.items() if path.is_file()}
+    present = _files(workdir)
     manifests = {
-        verb: manifest.load(workdir / verb)
-        for verb in VERBS
-        if (workdir / verb / manifest.FILE_NAME).is_file()
+        verb: manifest.load(folder) for verb, folder in _steps(workdir).items()
     }
     if not present and not manifests:
         raise UserError(
             f"{workdir}: no artifact of a run; expected the folder that polyscale run "
-            "fills (--workdir)"
+            "fills (--workdir), or the one that polyscale fit made"
         )
     rows = metrics_table.load(present["metrics"]) if "metrics" in present else []
     every = points.load(present["points"]) if "points" in present else []
@@ -229,7 +232,9 @@ def read(workdir: Path, config: Config) -> RunRecord:
         recommendation=_json(present.get("recommendation")) or None,
         irreducible=_json(present.get("irreducible")),
         counts=_json(present.get("counts")),
-        tokens=TokenIndex.load(workdir / "tokenize") if "tokens" in present else None,
+        tokens=TokenIndex.load(present["tokens"].parent)
+        if "tokens" in present
+        else None,
         card=_json(present.get("card")),
         manifests=manifests,
         trials=tuple(_trials(workdir / "train", manifests.get("train"), rows)),
@@ -239,24 +244,38 @@ def read(workdir: Path, config: Config) -> RunRecord:
 
 def inputs(workdir: Path) -> dict[str, Path]:
     """What the report is a function of: artifacts, and files outside one."""
-    found = {
-        verb: workdir / verb
-        for verb in VERBS
-        if (workdir / verb / manifest.FILE_NAME).is_file()
+    steps = _steps(workdir)
+    files = _files(workdir)
+    loose = {name: path for name, path in files.items() if FILES[name][0] not in steps}
+    return {**steps, **loose}
+
+
+def _place(workdir: Path, verb: str) -> Path:
+    """Where a step's artifact is; the folder itself where ``fit`` alone made it."""
+    fitted_alone = verb == "fit" and (workdir / law_file.FILE_NAME).is_file()
+    return workdir if fitted_alone else workdir / verb
+
+
+def _steps(workdir: Path) -> dict[str, Path]:
+    """Verb -> its artifact, of those that are there."""
+    folders = {verb: _place(workdir, verb) for verb in VERBS}
+    return {
+        verb: folder
+        for verb, folder in folders.items()
+        if (folder / manifest.FILE_NAME).is_file()
     }
-    for name, file in FILES.items():
-        verb = file.partition("/")[0]
-        if verb not in found and (workdir / file).is_file():
-            found[name] = workdir / file
-    return found
+
+
+def _files(workdir: Path) -> dict[str, Path]:
+    """Name -> file, of those that are there."""
+    paths = {name: _place(workdir, v) / file for name, (v, file) in FILES.items()}
+    return {name: path for name, path in paths.items() if path.is_file()}
 
 
 def _notes(rows: Sequence[MetricsRow], laws: Sequence[Law]) -> tuple[str, ...]:
     if laws:
         return ()
-    if not rows:
-        return ("There is no metrics table yet: run the step evaluate.",)
-    return ("There are no laws yet: run the step fit.",)
+    return (f"There are no laws yet: run the step {'fit' if rows else 'evaluate'}.",)
 
 
 def _tasks(

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from components.fit import held_out
+from components.report import findings
 from components.report.config import Config
 from components.report.record import RunRecord
 from components.report.training_figures import movements
@@ -57,6 +58,7 @@ def to_json(record: RunRecord, config: Config) -> dict[str, Any]:
         "held_out": {k: one and dataclasses.asdict(one) for k, one in errors.items()},
         "recommendation": record.recommendation,
         "trials": {"done": len(record.trials) - failed, "failed": failed},
+        "findings": findings.to_json(findings.find(record, config.level)),
         "warnings": [f"{one.lead} {one.text}" for one in warnings(record, config)],
         "seconds": {verb: made.seconds for verb, made in record.manifests.items()},
     }

@@ -105,11 +105,11 @@ def draw_learning_curves(record: RunRecord, config: Config) -> Figure:
     sizes = [name for _, name in sorted({(c[0].n, c[0].size) for c in every})]
     columns = min(len(sizes), _MOST_COLUMNS)
     blocks = math.ceil(len(sizes) / columns)
-    rows = len(record.tasks) * blocks
+    rows = len(record.shown_tasks) * blocks
     figure, grid = panels(rows * columns, 2.35, columns, WIDTH, sharey="row")
     failed = {end.trial for end in record.failed}
     for k, axes in enumerate(grid):
-        task = record.tasks[k // (blocks * columns)]
+        task = record.shown_tasks[k // (blocks * columns)]
         j = k % (blocks * columns)
         if j >= len(sizes):
             axes.set_visible(False)
@@ -119,7 +119,7 @@ def draw_learning_curves(record: RunRecord, config: Config) -> Figure:
         axes.set_title(f"{task}   {sizes[j]}", fontsize=9)
         if j % columns == 0:
             axes.set_ylabel("test loss (nats)")
-        if task == record.tasks[-1]:
+        if task == record.shown_tasks[-1]:
             axes.set_xlabel("training step")
     weights = sorted({curve[0].p for curve in every})
     legend_above(figure, {f"p = {p:g}": {"color": weight_colour(p)} for p in weights})
@@ -161,11 +161,11 @@ def draw_convergence(record: RunRecord, config: Config) -> Figure:
         {row.mixture for row in record.rows},
         key=lambda text: tuple(parse_mixture(text).values()),
     )
-    columns = 1 if len(mixtures) > 8 else min(2, len(record.tasks))
+    columns = 1 if len(mixtures) > 8 else min(2, len(record.shown_tasks))
     width = WIDTH if columns > 1 else min(WIDTH, 2.2 + 0.75 * len(mixtures))
     height = max(1.9, 0.36 * len(sizes) + 1.0)
-    figure, grid = panels(len(record.tasks), height, columns, width)
-    for axes, task in zip(grid, record.tasks, strict=True):
+    figure, grid = panels(len(record.shown_tasks), height, columns, width)
+    for axes, task in zip(grid, record.shown_tasks, strict=True):
         mine = [one for one in found if one.task == task]
         axes.set_title(task)
         _heat_panel(axes, record, mine, sizes, mixtures, config.movement_percent)

@@ -39,7 +39,7 @@ def percent(share: float | None) -> str:
     """A share with as many digits as it takes not to say 100 %: ``99.98 %``."""
     if share is None:
         return "–"
-    for digits in (1, 2, 3):
+    for digits in (1, 2, 3, 4, 5):
         text = f"{100 * share:.{digits}f}"
         if float(text) < 100:
             break

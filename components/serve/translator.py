@@ -179,7 +179,7 @@ class CTranslate2Search:
         self, sources: Sequence[Ids], prefixes: Sequence[Ids], limits: Sequence[int]
     ) -> list[list[Hypothesis]]:
         """See `Search`."""
-        pending = {}
+        pending: dict = {}
         for chosen in self._batches(sources, prefixes, limits):
             results = self._translator.translate_batch(
                 [self._to_pieces(sources[i]) for i in chosen],

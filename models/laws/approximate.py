@@ -101,6 +101,7 @@ class ApproximateLaw(Law):
     """
 
     kind: ClassVar[str] = "approximate"
+    any_mixture: ClassVar[bool] = True
 
     capacity: Capacity = dataclasses.field(kw_only=True)
 

@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 
 from models.errors import UserError
 from models.laws.approximate import ApproximateLaw, fit_approximate
+from models.laws.data_choice import choose_spec
+from models.laws.data_fit import fit_data
+from models.laws.data_law import DataLaw, predict_rows
 from models.laws.fitting import Options
 from models.laws.law import Law
 from models.laws.observations import Observations
@@ -27,10 +30,17 @@ from models.laws.uncertainty import Misfit
 
 PERSISTENCE = "persistence"
 # From the most parsimonious to the least: on a tie the first one is taken.
-KINDS = (ApproximateLaw.kind, JointLaw.kind, SharedLaw.kind, IndividualLaw.kind)
+KINDS = (
+    ApproximateLaw.kind,
+    DataLaw.kind,
+    JointLaw.kind,
+    SharedLaw.kind,
+    IndividualLaw.kind,
+)
 # What the weightings have in common in each of them.
 SHARING = {
     ApproximateLaw.kind: "capacity function",
+    DataLaw.kind: "capacity function, data",
     JointLaw.kind: "exponent, irreducible loss",
     SharedLaw.kind: "exponent",
     IndividualLaw.kind: "nothing",
@@ -114,7 +124,9 @@ class Backtest:
 
 
 def backtest(
-    groups: Sequence[Observations], options: Options | None = None
+    groups: Sequence[Observations],
+    options: Options | None = None,
+    curves: Sequence[Observations] | None = None,
 ) -> Backtest | None:
     """Judges each kind of law by its errors on the largest size.
 
@@ -126,6 +138,8 @@ def backtest(
     Args:
       groups: Runs of one test set, one task each.
       options: How to fit.
+      curves: Learning curves of the same runs, for each group, where there are any:
+        the law of size, data and mixture is judged, too.
 
     Returns:
       The comparison, or None where there is too little to judge by.
@@ -134,7 +148,10 @@ def backtest(
     usable = [group for group in groups if _folds(group)]
     if not usable:
         return None
-    judged = [_judge(kind, usable, options) for kind in (*KINDS, PERSISTENCE)]
+    kinds = [kind for kind in (*KINDS, PERSISTENCE) if kind != DataLaw.kind]
+    judged = [_judge(kind, usable, options) for kind in kinds]
+    if curves is not None and len(usable) == len(groups):
+        judged.insert(1, _judge_data(groups, curves))
     candidates = tuple(one for one in judged if one is not None)
     laws = [one for one in candidates if one.law != PERSISTENCE]
     if not laws:
@@ -259,6 +276,41 @@ def _unexplained(errors: Array, variances: Array) -> float:
     """
     explained = float(variances.mean()) * (1.0 + 0.5 * math.sqrt(2.0 / len(errors)))
     return math.sqrt(max(float(np.mean(errors**2)) - explained, 0.0))
+
+
+def _judge_data(
+    groups: Sequence[Observations], curves: Sequence[Observations]
+) -> Candidate | None:
+    """The errors of the law of size, data and mixture; None where it has no chance.
+
+    Its parts are chosen on the smaller sizes, too.
+    """
+    smaller = [part.take(part.n < part.n.max()) for part in curves]
+    spec = choose_spec(smaller)
+    if spec is None:
+        return None
+    logs, errors, variances, coefficients = [], [], [], 0
+    for runs, part in zip(groups, smaller, strict=True):
+        left_out = runs.take(np.any(_folds(runs), axis=0))
+        known = np.isfinite(left_out.tokens).all(1)
+        try:
+            law = fit_data(part, spec)
+        except UserError:
+            return None
+        if not known.all() or not part.n.max() < left_out.n.min():
+            return None
+        own = predict_rows(law, left_out) - left_out.value
+        logs.append(0.5 * math.log(max(float(np.mean(own**2)), 1e-30)))
+        errors += own.tolist()
+        variances += [law.residual_sd**2] * len(own)
+        coefficients += len(law.parameters)
+    return Candidate(
+        law=DataLaw.kind,
+        rmse=math.exp(float(np.mean(logs))),
+        coefficients=coefficients,
+        points=len(errors),
+        misfit=_unexplained(np.array(errors), np.array(variances)),
+    )
 
 
 def candidate(kind: str, runs: Observations, options: Options) -> tuple[Predictor, int]:

@@ -9,13 +9,21 @@ from models.errors import UserError
 from models.laws.approximate import ApproximateLaw
 from models.laws.backtest import Backtest
 from models.laws.bivariate import BivariateLaw
+from models.laws.data_law import DataLaw
 from models.laws.law import Law
 from models.laws.power import IndividualLaw, JointLaw, SharedLaw
 from models.laws.query import Query
 
 KINDS: dict[str, type[Law]] = {
     law.kind: law
-    for law in (ApproximateLaw, JointLaw, SharedLaw, IndividualLaw, BivariateLaw)
+    for law in (
+        ApproximateLaw,
+        DataLaw,
+        JointLaw,
+        SharedLaw,
+        IndividualLaw,
+        BivariateLaw,
+    )
 }
 _NAMED = 8  # groups that a message lists
 
@@ -25,12 +33,12 @@ class TradeOff:
     """The laws that say what a mixture gives each of its tasks.
 
     Attributes:
-      laws: Approximate laws, one for each trained task.
+      laws: Laws of any mixture, one for each trained task, all of one kind.
       backtest: What the back-test thinks of them.
       group: The group of runs they are of; empty without any.
     """
 
-    laws: tuple[ApproximateLaw, ...]
+    laws: tuple[Law, ...]
     backtest: str
     group: str
 
@@ -43,7 +51,7 @@ class TradeOff:
     def law(self) -> str:
         """Which laws these are, in words."""
         forms = dict.fromkeys(law.form for law in self.laws)
-        return f"{ApproximateLaw.kind} law ({', '.join(forms)})"
+        return f"{self.laws[0].kind} law ({'; '.join(forms)})"
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -101,14 +109,21 @@ class LawSet:
           UserError: None does.
         """
         refused = UserError(f"no law of {task} on {test_set}")
+        if query.tokens is not None:
+            refused = UserError(
+                f"no law of {task} on {test_set} knows amounts of data; fit a table "
+                "with the columns step and tokens_seen"
+            )
         general = False
         for law in self.candidates(task, test_set):
+            if query.tokens is not None and not law.knows_tokens:
+                continue
             try:
                 law.predict(query)
             except UserError as error:
                 # The most general law says best what is wrong with the question.
                 refused = refused if general else error
-                general = general or isinstance(law, ApproximateLaw)
+                general = general or law.any_mixture
                 continue
             return law
         raise refused
@@ -125,14 +140,8 @@ class LawSet:
             one with a coefficient that the runs do not determine.
         """
         name = self._test_set(test_set)
-        laws = {
-            law.task: law
-            for law in self.laws
-            if isinstance(law, ApproximateLaw)
-            and law.test_set == name
-            and group in law.groups
-        }
         tasks = self._trained(name)
+        laws = self._general_laws(tasks, name, group)
         missing = [task for task in tasks if task not in laws]
         if missing:
             raise UserError(
@@ -150,6 +159,17 @@ class LawSet:
                 )
         chosen = tuple(laws[task] for task in tasks)
         return TradeOff(chosen, self.opinion(chosen[0]), group)
+
+    def _general_laws(
+        self, tasks: Sequence[str], test_set: str, group: str
+    ) -> dict[str, Law]:
+        """Task -> its law of any mixture, all of the kind to believe first."""
+        known: dict[str, dict[str, Law]] = {}
+        for task in tasks:
+            for law in self.candidates(task, test_set):
+                if law.any_mixture and group in law.groups:
+                    known.setdefault(law.kind, {}).setdefault(task, law)
+        return max(known.values(), key=len, default={})
 
     def _test_set(self, wanted: str | None) -> str:
         names = list(dict.fromkeys(law.test_set for law in self.laws))

@@ -16,6 +16,7 @@ are repeated saturate (Muennighoff et al. 2023, equation 5):
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import Literal
 
 import numpy as np
@@ -26,7 +27,8 @@ from models.laws.solver import Array
 Join = Literal["additive", "interplay", "free"]
 Transfer = Literal["none", "shared", "each"]
 JOINS: tuple[Join, ...] = ("additive", "interplay", "free")
-_CORE = ("irreducible_loss", "log_beta", "alpha", "log_beta_data", "alpha_data")
+_CORE = ("alpha", "beta", "irreducible_loss", "alpha_data", "beta_data")
+_TINY = 1e-9
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,7 +53,7 @@ class DataRows:
     unique: Array
     own: int
 
-    @property
+    @functools.cached_property
     def others(self) -> list[int]:
         """Columns of the other tasks."""
         return [k for k in range(self.tokens.shape[1]) if k != self.own]
@@ -85,12 +87,12 @@ class DataForm:
     def _fits_guess(self) -> bool:
         return self.shoulder is not None and np.isnan(self.shoulder)
 
-    @property
+    @functools.cached_property
     def _transfers(self) -> int:
         counts = {"none": 0, "shared": 1, "each": len(self.rows.others)}
         return counts[self.transfer] if self.rows.others else 0
 
-    @property
+    @functools.cached_property
     def names(self) -> tuple[str, ...]:
         """Names of the parameters."""
         given = [f"transfer[{k}]" for k in range(self._transfers)]
@@ -103,22 +105,27 @@ class DataForm:
             *(("repeats",) if self.repetition else ()),
         )
 
-    @property
+    @functools.cached_property
     def lower(self) -> Array:
         """Bounds below, [parameters]."""
         return self._bounds(0)
 
-    @property
+    @functools.cached_property
     def upper(self) -> Array:
         """Bounds above, [parameters]."""
         return self._bounds(1)
 
+    @functools.cached_property
+    def _place(self) -> dict[str, int]:
+        """Name -> index of a parameter."""
+        return {name: k for k, name in enumerate(self.names)}
+
     def _bounds(self, side: int) -> Array:
         known = {
             "irreducible_loss": (0.0, np.inf),
-            "log_beta": (-25.0, 25.0),
+            "beta": (_TINY, np.inf),
             "alpha": (0.01, 4.0),
-            "log_beta_data": (-25.0, 25.0),
+            "beta_data": (_TINY, np.inf),
             "alpha_data": (0.01, 4.0),
             "sharpness": (0.02, 4.0),
             "unigram_loss": (self.largest_loss, 4.0 * self.largest_loss),
@@ -131,7 +138,7 @@ class DataForm:
 
     def evaluate(self, theta: Array) -> tuple[Array, Array]:
         """Values [batch, rows] and Jacobian [batch, rows, parameters]."""
-        place = {name: k for k, name in enumerate(self.names)}
+        place = self._place
 
         def column(name: str) -> Array:
             return theta[:, [place[name]]]
@@ -139,16 +146,17 @@ class DataForm:
         log_n, size_slopes = self._log_size(theta, place)
         log_d, data_slopes = self._log_data(theta, place)
         alpha, alpha_data = column("alpha"), column("alpha_data")
-        log_x = column("log_beta") - alpha * log_n
-        log_y = column("log_beta_data") - alpha_data * log_d
+        beta, beta_data = column("beta"), column("beta_data")
+        log_x = np.log(np.maximum(beta, _TINY)) - alpha * log_n
+        log_y = np.log(np.maximum(beta_data, _TINY)) - alpha_data * log_d
         s = {"additive": np.ones_like(alpha), "interplay": alpha_data}.get(self.join)
         s = column("sharpness") if s is None else s
         log_g, share, entropy = _joined(log_x, log_y, s)
         # d log g / d parameter, then the chain to the loss.
         slopes = np.zeros((*log_g.shape, len(self.names)))
-        slopes[:, :, place["log_beta"]] = share
+        slopes[:, :, place["beta"]] = share / np.maximum(beta, _TINY)
         slopes[:, :, place["alpha"]] = -share * log_n
-        slopes[:, :, place["log_beta_data"]] = 1.0 - share
+        slopes[:, :, place["beta_data"]] = (1.0 - share) / np.maximum(beta_data, _TINY)
         slopes[:, :, place["alpha_data"]] = np.where(
             share < 1.0, -(1.0 - share) * np.where(share < 1.0, log_d, 0.0), 0.0
         )

@@ -41,22 +41,27 @@ class Frontier:
 
 
 def frontier(
-    laws: Sequence[Law], n: float, points: int = 101, level: float = 0.95
+    laws: Sequence[Law],
+    n: float,
+    points: int = 101,
+    level: float = 0.95,
+    tokens: float | None = None,
 ) -> Frontier:
     """Every task's predicted value along the simplex of mixtures.
 
     Args:
-      laws: Approximate joint laws, one a task; the mixture is over their tasks.
+      laws: Laws of any mixture, one a task; the mixture is over their tasks.
       n: Non-embedding parameters.
       points: How many mixtures at least; exactly with two tasks.
       level: Nominal coverage of the band.
+      tokens: Training tokens of all tasks, for laws that depend on them.
 
     Raises:
       UserError: Fewer than two laws, or one that cannot predict a new mixture.
     """
     tasks = check_laws(laws)
     weights = simplex(len(tasks), points)
-    query = Query(n, as_mixture(tasks, weights))
+    query = Query(n, as_mixture(tasks, weights), tokens=tokens)
     losses = np.column_stack([law.predict(query) for law in laws])
     bands = [law.interval(query, level, measured=False) for law in laws]
     low = np.column_stack([band[0] for band in bands])
@@ -90,7 +95,7 @@ def check_laws(laws: Sequence[Law]) -> tuple[str, ...]:
             "a trade-off needs one approximate law for each of two or more tasks; "
             f"found {', '.join(tasks) or 'none'}; fit with --law approximate"
         )
-    known = [law.task for law in laws if not isinstance(law, ApproximateLaw)]
+    known = [law.task for law in laws if not law.any_mixture]
     if known:
         raise UserError(
             f"the laws of {', '.join(known)} know only the mixtures they were fitted "

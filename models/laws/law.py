@@ -65,6 +65,9 @@ class Law(abc.ABC):
     """
 
     kind: ClassVar[str]
+    # Whether it predicts mixtures that it was not fitted on, and knows amounts of data.
+    any_mixture: ClassVar[bool] = False
+    knows_tokens: ClassVar[bool] = False
 
     task: str
     test_set: str
@@ -261,6 +264,20 @@ class Law(abc.ABC):
         f, low, high = (np.exp(np.clip(end, -700, 700)) for end in ends)
         shape = points.shape
         return f.reshape(shape), low.reshape(shape), high.reshape(shape)
+
+    def log_fraction(self, mixture: Shares) -> tuple[Array, Array]:
+        """Logarithm of the effective fraction, and how it depends on the coefficients.
+
+        Args:
+          mixture: As in `effective_fraction`.
+
+        Returns:
+          log f [rows] and its gradient [rows, parameters].
+
+        Raises:
+          UserError: As `effective_fraction`.
+        """
+        return self._log_fraction(self._points(Query(1.0, mixture)))
 
     def describe(self) -> str:
         """The law as a scientist writes it."""

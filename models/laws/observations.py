@@ -52,6 +52,9 @@ class Observations:
       n_enc, n_dec: Parameters of either side, [rows]; NaN where not known.
       group: What else sets runs apart, a text, [rows]; mostly empty.
       metric: What was measured; ``loss`` is in nats per target token.
+      tokens: Target tokens of each of ``tasks`` that the run had seen, [rows, tasks];
+        NaN where not known.
+      step: Training step of the measurement, [rows]; NaN where not known.
     """
 
     task: NDArray[np.str_]
@@ -67,6 +70,8 @@ class Observations:
     n_enc: Array
     n_dec: Array
     group: NDArray[np.str_]
+    tokens: Array
+    step: Array
     metric: str = "loss"
 
     def __len__(self) -> int:
@@ -143,20 +148,19 @@ def observations(
     n_enc: ArrayLike | None = None,
     n_dec: ArrayLike | None = None,
     group: Sequence[str] | None = None,
+    tokens: Sequence[Mapping[str, float] | None] | None = None,
+    step: ArrayLike | None = None,
     metric: str = "loss",
 ) -> Observations:
     """Observations from columns, with a default for everything but the first four.
 
     Args:
-      task, n, p, value: See `Observations`.
-      mixture: Weight of every task, a mapping a row; ``None`` where it is to be
-        derived: with two tasks the other one has the rest.
-      test_set: ``in_domain`` when omitted.
-      trial: Row numbers when omitted.
-      size: ``n`` in short when omitted.
-      seed: 0 when omitted.
-      n_enc, n_dec: Unknown when omitted.
-      group: None when omitted.
+      task, n, p, value: See `Observations`; so for the others.
+      mixture, tokens: A mapping from task to number a row; ``None`` where a mixture
+        is to be derived: with two tasks the other one has the rest.
+      test_set, trial, size, seed: ``in_domain``, row numbers, ``n`` in short and 0
+        when omitted.
+      n_enc, n_dec, step, group: Unknown when omitted.
       metric: What ``value`` is.
 
     Returns:
@@ -168,27 +172,34 @@ def observations(
     rows = len(task)
     if not rows:
         raise UserError("no runs: the table has no row that a law can be fitted on")
-    sizes = np.asarray(n, float)
-    own = np.asarray(p, float)
-    given = [None] * rows if mixture is None else list(mixture)
-    tasks, shares = _shares(list(task), own, given)
-    unknown = np.full(rows, np.nan)
-    trial = trial or [f"row{k + 1}" for k in range(rows)]
+    sizes, own = np.asarray(n, float), np.asarray(p, float)
+    tasks, shares = _shares(list(task), own, list(mixture or [None] * rows))
+    numbers = {"n_enc": n_enc, "n_dec": n_dec, "step": step}
+    names = {"test_set": (test_set, "in_domain"), "group": (group, "")}
     columns = {
         "task": np.asarray(task, dtype=str),
-        "test_set": np.asarray(test_set or ["in_domain"] * rows, dtype=str),
-        "trial": np.asarray(trial, dtype=str),
+        "trial": np.asarray(trial or [f"row{k + 1}" for k in range(rows)], dtype=str),
         "size": np.asarray(size or [f"{v:.4g}" for v in sizes], dtype=str),
         "n": sizes,
         "p": own,
         "value": np.asarray(value, float),
         "seed": np.asarray(np.zeros(rows) if seed is None else seed).astype(np.int64),
-        "n_enc": unknown if n_enc is None else np.asarray(n_enc, float),
-        "n_dec": unknown if n_dec is None else np.asarray(n_dec, float),
-        "group": np.asarray(group or [""] * rows, dtype=str),
     }
+    for name, numeric in numbers.items():
+        known = np.full(rows, np.nan) if numeric is None else numeric
+        columns[name] = np.asarray(known, float)
+    for name, (text, default) in names.items():
+        columns[name] = np.asarray(text or [default] * rows, dtype=str)
     _check_lengths(columns, rows)
+    columns["tokens"] = _tokens(tokens or [None] * rows, tasks)
     return Observations(tasks=tasks, shares=shares, metric=metric, **columns)
+
+
+def _tokens(
+    tokens: Sequence[Mapping[str, float] | None], tasks: tuple[str, ...]
+) -> Array:
+    """Tokens of every task, [rows, tasks]; NaN where not known."""
+    return np.array([[(one or {}).get(t, np.nan) for t in tasks] for one in tokens])
 
 
 def _check_lengths(columns: Mapping[str, NDArray], rows: int) -> None:

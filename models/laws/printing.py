@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from models.laws.law import Law
 
 # Names of the reference sizes in equations.
-_REFERENCES = {"n": "n0", "n_enc": "ne0", "n_dec": "nd0"}
+_REFERENCES = {"n": "n0", "n_enc": "ne0", "n_dec": "nd0", "tokens": "D0"}
 
 
 def law_text(law: Law) -> str:
@@ -20,7 +20,7 @@ def law_text(law: Law) -> str:
     references = [
         f"{_REFERENCES[name]} = {value:.4g}"
         for name, value in law.reference.items()
-        if _REFERENCES[name] in law.equation
+        if name in _REFERENCES and _REFERENCES[name] in law.equation
     ]
     lines.append(f"  {law.equation}; {', '.join(references)}")
     width = max(len(name) for name in law.parameters)

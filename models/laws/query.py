@@ -27,7 +27,8 @@ class Query:
         fitted on; None for the only weighting of a law.
       n_enc, n_dec: Parameters of either side.
       group: The group of runs, as ``arch=B``; empty for the only one.
-      tokens: Training tokens, for laws that depend on them.
+      tokens: Training tokens of all tasks, for laws that depend on them; infinite for
+        endless data. Other laws are of the length that their runs were trained for.
     """
 
     n: ArrayLike | None = None
@@ -60,6 +61,7 @@ class Query:
         weights = mixture if isinstance(mixture, Mapping) else {_OWN: mixture}
         _check_tasks(weights, task, tasks)
         numbers = {"n": self.n, "n_enc": self.n_enc, "n_dec": self.n_dec}
+        numbers |= {"tokens": self.tokens}
         sizes = {name: value for name, value in numbers.items() if value is not None}
         parts = [
             np.asarray(part, float) for part in (*sizes.values(), *weights.values())
@@ -69,7 +71,7 @@ class Query:
         rows = dict(zip([*sizes, *weights], (a.ravel() for a in arrays), strict=True))
         own, shares = _weights({name: rows[name] for name in weights}, task, tasks)
         return Points(
-            n=_size({name: rows[name] for name in sizes}),
+            n=_size({name: rows[name] for name in sizes if name != "tokens"}),
             own=own,
             shares=shares,
             n_enc=rows.get("n_enc"),
@@ -77,6 +79,7 @@ class Query:
             tasks=tasks,
             chosen=chosen,
             group=group,
+            tokens=_positive(rows.get("tokens"), "tokens"),
             shape=shape,
         )
 
@@ -93,6 +96,7 @@ class Points:
       tasks: Names of the trained tasks.
       chosen: The fitted weighting that was asked for by itself, if any.
       group: The group of runs; empty where none was named.
+      tokens: Training tokens of all tasks, [rows]; None where the law's own are meant.
       shape: Shape of the answer.
     """
 
@@ -104,6 +108,7 @@ class Points:
     tasks: tuple[str, ...]
     chosen: Weighting | None
     group: str
+    tokens: Array | None
     shape: tuple[int, ...]
 
     def index_in(self, weightings: tuple[Weighting, ...]) -> NDArray[np.int64]:
@@ -159,6 +164,14 @@ def _size(sizes: Mapping[str, Array]) -> Array:
     if len(sizes) < 2:
         raise UserError("expected a size: n, or both n_enc and n_dec")
     return sizes["n_enc"] + sizes["n_dec"]
+
+
+def _positive(values: Array | None, name: str) -> Array | None:
+    """The values, if all are above 0; they may be infinite."""
+    if values is not None and not (values > 0).all():
+        bad = values[~(values > 0)][0]
+        raise UserError(f"{name}: {bad:g}; expected a positive number")
+    return values
 
 
 def _weights(

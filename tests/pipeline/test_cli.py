@@ -133,7 +133,7 @@ def test_plan_as_text_and_as_json(capsys):
             "--law: expected one of individual, joi",
         ),
         ("fit none.csv --out OUT --draws -1", "--draws: -1; expected 0 or more"),
-        ("predict LAWS --n 1e9", "predict: --p is missing"),
+        ("predict LAWS --n 1e9", "--p is missing; these laws know"),
         ("predict LAWS", "predict: expected either --n and --p, or --n-enc and"),
         ("predict LAWS --n 1e9 --p en-de=x", "--p en-de: expected a number, found 'x'"),
         ("predict LAWS --n 1e9 --p en-zh=1", "unknown task en-zh; these laws know"),

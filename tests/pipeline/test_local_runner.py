@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import fcntl
 import logging
+from typing import get_args
 
 import pytest
 
 from components.artifacts import manifest, metrics_table
 from components.artifacts.metrics_table import MetricsRow
 from models.errors import UserError
-from pipeline import local_runner, steps
+from pipeline import Verb, local_runner, steps
 from pipeline.experiment import load
 from pipeline.steps import Context
 
@@ -70,6 +71,8 @@ def test_one_step_after_the_other_and_nothing_twice(context, caplog):
     local_runner.run_one(context, "recommend")
     assert manifest.load(context.place("recommend")) == made
     assert "done in" not in caplog.text
+    lines = (context.workdir / local_runner.LOG).read_text().splitlines()
+    assert lines[0].endswith(" fit ...") and lines[-1].endswith("recommend: up to date")
 
 
 def test_force_does_a_step_again_with_all_that_follows(context):
@@ -83,6 +86,17 @@ def test_force_does_a_step_again_with_all_that_follows(context):
 def test_a_step_says_which_step_comes_before_it(context):
     with pytest.raises(UserError, match="fit: not there yet, and recommend reads it"):
         local_runner.run_one(context, "recommend")
+
+
+def test_the_log_says_what_a_run_ended_with(context, monkeypatch):
+    def fail(*_: object, **__: object) -> None:
+        raise UserError("the disk is full")
+
+    monkeypatch.setattr(steps.fit, "run", fail)
+    with pytest.raises(UserError):
+        local_runner.run_one(context, "fit")
+    log = (context.workdir / local_runner.LOG).read_text()
+    assert log.endswith("the disk is full\n")
 
 
 def test_two_runs_do_not_share_a_folder(context):
@@ -104,6 +118,7 @@ def test_a_workdir_that_cannot_be_made_is_said_to_be_one(context):
 
 
 def test_the_graph_has_no_loose_ends():
+    assert get_args(Verb) == steps.VERBS
     for index, step in enumerate(steps.STEPS):
         assert set(step.needs) <= set(steps.VERBS[:index])
         assert step.verb in steps.dependents(step.verb)

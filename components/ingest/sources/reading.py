@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import re
+import operator
 from collections.abc import Iterator, Sequence
 
 from components.artifacts.text_shards import IN_DOMAIN, TRAIN
@@ -16,8 +16,6 @@ from components.ingest.sources.inputs import Pair, SyntheticInput, TextInput
 from components.ingest.sources.languages import matches, sides
 from components.ingest.sources.synthetic import SyntheticConfig, generate
 from models.errors import UserError
-
-_HALF = re.compile("[\ud800-\udfff]")  # half characters, as JSON may hold them
 
 
 def read(
@@ -86,15 +84,18 @@ def _generated(
         yield batch
 
 
-def _one_a_reference(pair: Pair) -> Iterator[Pair]:
+def _one_a_reference(pair: Pair) -> Sequence[Pair]:
     """In training text every reference makes a pair of its own."""
-    references = (pair.details or {}).get("references") or [pair.target]
-    for reference in references:
-        yield pair._replace(target=reference, details=None)
+    if not pair.details:
+        return (pair,)
+    references = pair.details.get("references") or [pair.target]
+    return [pair._replace(target=text, details=None) for text in references]
 
 
-def _rising(lines: Sequence[int], last: int) -> list[int]:
+def _rising(lines: list[int], last: int) -> list[int]:
     """Line numbers of which none is repeated; a pair's number is its identity."""
+    if lines[0] > last and all(map(operator.lt, lines, lines[1:])):
+        return lines
     found = []
     for line in lines:
         last = max(line, last + 1)
@@ -130,7 +131,7 @@ def _clean_text(texts: list[str], faults: dict[int, str]) -> list[str]:
     """
     joined = "\n".join(texts)
     whole = "\0" not in joined and joined.count("\n") == len(texts) - 1
-    if whole and (joined.isascii() or not _HALF.search(joined)):
+    if whole and _is_text(joined):
         return texts
     found = []
     for i, text in enumerate(texts):
@@ -139,6 +140,15 @@ def _clean_text(texts: list[str], faults: dict[int, str]) -> list[str]:
             faults.setdefault(i, NOT_TEXT)
         found.append(written.replace("\n", " "))
     return found
+
+
+def _is_text(joined: str) -> bool:
+    """Whether there are no half characters in it, as JSON may hold them."""
+    try:
+        joined.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _origin(entry: TextInput, pair: Pair) -> str:

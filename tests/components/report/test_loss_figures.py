@@ -10,12 +10,12 @@ import numpy as np
 from components.artifacts.metrics_table import load
 from components.report.config import Config
 from components.report.record import RunRecord, read
-from components.report.step import draw
+from components.report.step import DRAWINGS, draw
 
 
 def curves(record: RunRecord, name: str) -> list[np.ndarray]:
     """The y of every drawn law."""
-    figures, _ = draw(record, Config())
+    figures, _ = draw(record, Config(), DRAWINGS)
     lines = [line for axes in figures[name].axes for line in axes.lines]
     return [y for line in lines if len(y := np.asarray(line.get_ydata())) == 80]
 
@@ -23,7 +23,7 @@ def curves(record: RunRecord, name: str) -> list[np.ndarray]:
 def test_zero_shot_and_failed_losses_are_not_drawn(workdir: Path) -> None:
     rows = load(workdir / "evaluate" / "metrics.csv")
     assert any(row.p == 0 and row.loss > 6 for row in rows)
-    figures, _ = draw(read(workdir, Config()), Config())
+    figures, _ = draw(read(workdir, Config()), Config(), DRAWINGS)
     for name in ("loss_by_size", "joint_law", "learning_curves", "frontier"):
         for axes in figures[name].axes:
             for line in axes.lines:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from components.report.config import Config
 from components.report.record import read
-from components.report.step import draw
+from components.report.step import DRAWINGS, draw
 from tests.components.report.simulated_run import TRUTH, fitted, simulate
 
 
@@ -19,7 +19,7 @@ def test_three_tasks_have_a_panel_each(tmp_path: Path) -> None:
     simulate(tmp_path, mixtures, ["2k", "5k", "12k", "27k"])
     fitted(tmp_path, ("27k",), (), choose_sharing=False)
     record = read(tmp_path, Config())
-    figures, _ = draw(record, Config())
+    figures, _ = draw(record, Config(), DRAWINGS)
     assert record.tasks == ("en-de", "en-fr", "en-it")
     for name in ("loss_by_size", "frontier", "convergence"):
         shown = [a for a in figures[name].axes if a.get_visible()]

@@ -8,12 +8,12 @@ import itertools
 import numpy as np
 import pytest
 
+from models.laws.approximate import CapacityForm
 from models.laws.capacity import capacity
-from models.laws.capacity_law import CapacityLaw
 from models.laws.data_form import JOINS, DataForm, DataRows
 
 VALUES = {
-    "irreducible_loss": 1.1, "log_beta": -0.5, "alpha": 0.42, "log_beta_data": -0.8,
+    "irreducible_loss": 1.1, "beta": 0.6, "alpha": 0.42, "beta_data": 0.45,
     "alpha_data": 0.65, "sharpness": 0.7, "unigram_loss": 4.2, "repeats": 3.0,
     "c1": 0.5, "c2": 0.6, "c3": 0.8, "g[b]": 0.2,
 }  # fmt: skip
@@ -61,9 +61,9 @@ def test_at_endless_data_it_is_equation_11(join):
     flexible = capacity("flexible")
     form = DataForm(rows, flexible, join)
     value, jacobian = form.evaluate(_theta(form))
-    law = CapacityLaw(rows.x, rows.p, rows.shares, flexible)
+    law = CapacityForm(rows.x, rows.p, rows.shares, flexible)
     expected, _ = law.evaluate(
-        np.array([[VALUES["alpha"], np.exp(VALUES["log_beta"]), 1.1, 0.5, 0.6, 0.8]])
+        np.array([[VALUES["alpha"], VALUES["beta"], 1.1, 0.5, 0.6, 0.8]])
     )
     np.testing.assert_allclose(value, expected, rtol=1e-12)
     assert np.isfinite(jacobian).all()
@@ -76,7 +76,7 @@ def test_one_task_alone_is_the_law_of_hoffmann_and_of_kaplan():
         rows, p=one, shares=one[:, None], tokens=rows.tokens[:, :1], unique=one[:, None]
     )
     a, b = VALUES["alpha"], VALUES["alpha_data"]
-    size, data = np.exp(-0.5), np.exp(-0.8)
+    size, data = VALUES["beta"], VALUES["beta_data"]
     n, d = alone.x, alone.tokens[:, 0]
     form = DataForm(alone)
     np.testing.assert_allclose(

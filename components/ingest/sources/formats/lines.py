@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from itertools import chain, zip_longest
+from itertools import chain, count, zip_longest
 
 from components.ingest.layout import MISALIGNED_FILES, NOT_TEXT
 from components.ingest.sources.corpus import ORIGINS
@@ -34,6 +34,10 @@ def read(entry: TextInput) -> Iterator[Pair]:
         texts = [lines for lines, _ in parts]
         if len(set(map(len, texts))) > 1 and not skipped:
             raise _misaligned(entry)
+        if not skipped and len(texts) == 2 and not any(bad for _, bad in parts):
+            yield from map(Pair, count(number + 1), *texts)
+            number += len(texts[0])
+            continue
         bad = set(chain.from_iterable(positions for _, positions in parts))
         for i, row in enumerate(zip_longest(*texts, fillvalue="")):
             number += 1

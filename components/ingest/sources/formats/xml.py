@@ -47,8 +47,8 @@ def read_tmx(entry: TextInput) -> Iterator[Pair]:
             continue
         number += 1
         texts: Segments = {}
-        for variant in element.findall("{*}tuv"):
-            for segment in variant.findall("{*}seg"):
+        for variant in element.iterchildren("{*}tuv"):
+            for segment in variant.iterchildren("{*}seg"):
                 texts.setdefault(_language(variant), _text(segment))
         languages.update(texts)
         source, target = (choose(texts, side) for side in sides(entry.task))
@@ -246,7 +246,8 @@ def _elements(entry: TextInput, root: str, *names: str) -> Iterator[etree._Eleme
     """
     path, encoding = entry.paths[0], entry.corpus.encoding_of("target")
     parser = etree.XMLPullParser(
-        ("start", "end"),
+        ("end",),
+        tag=[f"{{*}}{name}" for name in names],
         encoding=None if encoding == DETECT else encoding,
         no_network=True,
         remove_comments=True,
@@ -256,14 +257,13 @@ def _elements(entry: TextInput, root: str, *names: str) -> Iterator[etree._Eleme
     try:
         for chunk in chunks(path):
             parser.feed(chunk)
-            for event, element in parser.read_events():
+            for _, element in parser.read_events():
                 if not started:
                     started = True
-                    _check_root(path, element, root)
-                if event == "end" and _name(element) in names:
-                    yield element
-                    _forget(element)
-        parser.close()
+                    _check_root(path, element.getroottree().getroot(), root)
+                yield element
+                _forget(element)
+        _check_root(path, parser.close(), root)
     except etree.XMLSyntaxError as error:
         (line, column), (reason, *_) = error.position, error.msg.split(", line ")
         raise UserError(

@@ -1,4 +1,4 @@
-"""Which trials the law needs most, for what they cost."""
+"""Experiment design: which trials tell most about a prediction for their cost."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class Next:
 
 
 @dataclasses.dataclass(frozen=True)
-class UsefulTrials:
+class Design:
     """What part of a sweep would do, and what to train next.
 
     Attributes:
@@ -113,7 +113,7 @@ class UsefulTrials:
       choices: The cheapest trials for several intervals; empty without a plan.
       listed: Which of them was asked for.
       next: What to train next, for its cost; empty while nothing has been trained.
-      most_telling: What to train next whatever it costs.
+      most_informative: What to train next whatever it costs.
     """
 
     target_n: float
@@ -127,7 +127,7 @@ class UsefulTrials:
     choices: tuple[Choice, ...]
     listed: int
     next: tuple[Next, ...]
-    most_telling: Next | None
+    most_informative: Next | None
 
 
 def sweep_of(experiment: Experiment, flops: Mapping[str, float]) -> Sweep:
@@ -194,7 +194,7 @@ def _mixes(done: DoneRuns) -> list[list[float]]:
 
 def find(
     sweep: Sweep, goal: Goal | None = None, done: DoneRuns | None = None
-) -> UsefulTrials | None:
+) -> Design | None:
     """Which trials tell most for their cost.
 
     Args:
@@ -256,18 +256,18 @@ def _answer(
     goals: list[tuple[float, ...]],
     known: Precision,
     trained: tuple[int, ...],
-) -> UsefulTrials:
+) -> Design:
     intervals = sorted({*INTERVALS, goal.interval}) if sweep.planned else []
     found = [cheapest(known, ratio, trained) for ratio in intervals]
     left = [k for k in range(len(sweep.names)) if k not in trained]
     following = rank(known, trained, left, _NEXT) if trained else Ranking((), ())
     now = trained if known.is_enough(trained) else None
-    telling = None
+    informative = None
     if trained and left:
         after = known.outlook(trained)[1]
-        telling = _next(sweep, known, trained, min(left, key=lambda k: after[k]))
+        informative = _next(sweep, known, trained, min(left, key=lambda k: after[k]))
     mixtures = [dict(zip(sweep.tasks, mix, strict=True)) for mix in goals]
-    return UsefulTrials(
+    return Design(
         target_n=goal.n or sweep.asked_n,
         target_mixtures=tuple(format_mixture(mixture) for mixture in mixtures),
         half_width=known.half_width(range(len(known.n))),
@@ -284,7 +284,7 @@ def _answer(
             _next(sweep, known, (*trained, *following.runs[:k]), run)
             for k, run in enumerate(following.runs)
         ),
-        most_telling=telling,
+        most_informative=informative,
     )
 
 
