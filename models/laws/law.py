@@ -15,25 +15,9 @@ from models.laws.observations import Weighting
 from models.laws.printing import law_text
 from models.laws.query import Points, Query, Shares
 from models.laws.solver import Array, Form
-from models.laws.uncertainty import Misfit, delta_variance, t_factor
+from models.laws.uncertainty import Coefficient, Misfit, delta_variance, t_factor
 
 CEILINGS = {"bleu": 100.0, "chrf": 100.0, "bleurt": 1.0, "comet": 1.0}
-
-
-@dataclasses.dataclass(frozen=True)
-class Coefficient:
-    """One estimated coefficient.
-
-    Attributes:
-      value: The estimate.
-      standard_error: Infinite where the runs do not determine it.
-      low, high: Interval; what cannot be negative ends at 0.
-    """
-
-    value: float
-    standard_error: float
-    low: float
-    high: float
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -34,6 +34,22 @@ class Spread:
 
 
 @dataclasses.dataclass(frozen=True)
+class Coefficient:
+    """One estimated coefficient.
+
+    Attributes:
+      value: The estimate.
+      standard_error: Infinite where the runs do not determine it.
+      low, high: Interval; what cannot be negative ends at 0.
+    """
+
+    value: float
+    standard_error: float
+    low: float
+    high: float
+
+
+@dataclasses.dataclass(frozen=True)
 class Misfit:
     """How far a kind of law is off beyond the sizes it has seen, from a back-test.
 
