@@ -168,7 +168,7 @@ def _print(fixed: dict, whole: dict) -> None:
         )
     print(
         f"memory of ingest beyond the base: {memory / 1e6:.0f} MB, "
-        f"{memory / whole['bytes']:.2f} bytes for each byte of text (bar: 1.5)"
+        f"{memory / whole['bytes']:.2f} bytes for each byte of text (bar: 7)"
     )
     for task, fill in whole["fill"].items():
         print(f"fill of {task}: {fill:.3f}")

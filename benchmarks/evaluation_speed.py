@@ -60,12 +60,12 @@ def workloads(
 
     from components.engines.cross_entropy import FIELDS, TestSet
     from components.train.config import Config
-    from components.train.program import Program
+    from components.train.model_stack import ModelStack
     from models.nmt.sizes import get_shape
 
     rng = np.random.default_rng(0)
     config = Config(sizes=(size,), mixtures=(0.5,), steps=STEPS, warmup_steps=STEPS)
-    program = Program(config, get_shape(size), VOCABULARY, range(stack))
+    program = ModelStack(config, get_shape(size), VOCABULARY, range(stack))
     rows = packed_rows(rng, STEPS * stack * batch_rows)
     shape = (STEPS, stack, batch_rows, LENGTH)
     batch = [tf.constant(rows[name].reshape(shape)) for name in FIELDS]

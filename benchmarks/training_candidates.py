@@ -33,8 +33,8 @@ def use_tensorflow(threads: int, width: int, precision: str, jit: str) -> None:
     start_tensorflow()
     from components.engines import strategy
 
-    part = strategy.part_to_compile(jit, "default", precision)
-    strategy.use_threads(threads, widest=width, part=part)
+    compiled = strategy.compiles_step(jit, "default")
+    strategy.use_threads(threads, widest=width, compiled=compiled)
 
 
 def tensorflow(threads: int):
@@ -63,7 +63,7 @@ def ours(precision: str, jit: str):
         import tensorflow as tf
 
         from components.train.config import Config
-        from components.train.program import Program
+        from components.train.model_stack import ModelStack
         from models.nmt.sizes import Shape
 
         d, ff, layers, heads, vocabulary, rows = SHAPES[shape]
@@ -76,7 +76,7 @@ def ours(precision: str, jit: str):
         )
         start = time.perf_counter()
         own = Shape("benchmark", layers, layers, d, heads, d // heads, ff)
-        program = Program(config, own, vocabulary, [0])
+        program = ModelStack(config, own, vocabulary, [0])
         source, target = batch(shape)
         segments = np.ones_like(source)
         fields = [

@@ -237,7 +237,7 @@ def input_pipeline(arguments: argparse.Namespace) -> None:
     tf.config.threading.set_inter_op_parallelism_threads(1)
     from components.train import mixture
     from components.train.config import Config
-    from components.train.program import Program
+    from components.train.model_stack import ModelStack
     from models.nmt.sizes import Shape
 
     rows = _random_rows(np.random.default_rng(0))
@@ -249,7 +249,7 @@ def input_pipeline(arguments: argparse.Namespace) -> None:
             np.array([[0.3, 0.7]]),
             np.array([0]),
             batch_rows=32,
-            steps_per_call=10,
+            steps_per_execution=10,
             start_step=0,
             stop_step=10 * calls,
             drawn=np.zeros((1, 2), np.int64),
@@ -264,7 +264,7 @@ def input_pipeline(arguments: argparse.Namespace) -> None:
             each(fields)
         return calls * 10 * 32 * 32 / (time.monotonic() - started)
 
-    program = Program(config, Shape("tiny", 2, 2, 128, 4, 32, 512), 4000, [0])
+    program = ModelStack(config, Shape("tiny", 2, 2, 128, 4, 32, 512), 4000, [0])
     trained = [rate(3, program.train) for _ in range(3)]
     read = [rate(200, lambda fields: None) for _ in range(3)]
     ratio = statistics.median(read) / statistics.median(trained)

@@ -135,7 +135,7 @@ def ours(
     use_tensorflow(threads, shape[0], precision, jit)
     from components.train import mixture
     from components.train.config import Config
-    from components.train.program import Program
+    from components.train.model_stack import ModelStack
     from components.train.rows import Rows
     from models.nmt.sizes import Shape
 
@@ -148,16 +148,16 @@ def ours(
         jit=jit,
     )
     own = Shape("benchmark", layers, layers, d, heads, d // heads, ff)
-    program = Program(config, own, vocabulary, [0])
+    program = ModelStack(config, own, vocabulary, [0])
     rows = Rows.load(tokens, ("en-de",))
     stream = mixture.batches(
         rows,
         np.ones((1, 1)),
         np.zeros(1),
         batch_rows=BATCH_TOKENS // rows.lengths[1],
-        steps_per_call=config.steps_per_call,
+        steps_per_execution=config.steps_per_execution,
         start_step=0,
-        stop_step=STEPS + config.steps_per_call,
+        stop_step=STEPS + config.steps_per_execution,
         drawn=np.zeros((1, 1), np.int64),
     )
     start, useful = 0.0, 0

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import importlib.metadata
 import logging
 import os
 import re
@@ -40,45 +39,44 @@ exit status: 0 done, 2 a mistake in what was asked (one line says which), 75 sto
 SIGTERM with its work saved, 1 otherwise
 """
 
-# Command -> module and class of its options, and its line in the overview.
+# Command -> the class of its options, and its line in the overview.
 COMMANDS = {
-    "run": ("experiment_commands", "Run", "every step that is not already done"),
+    "run": ("experiment_commands.Run", "every step that is not already done"),
     "ingest": (
-        "experiment_commands", "OneStep",
+        "experiment_commands.OneStep",
         "raw text -> clean, deduplicated, split text",
     ),
     "select": (
-        "experiment_commands", "OneStep",
+        "experiment_commands.OneStep",
         "clean text -> the part of it most worth training on",
     ),
     "tokenize": (
-        "experiment_commands", "OneStep",
+        "experiment_commands.OneStep",
         "text -> vocabulary and packed token shards",
     ),
-    "train": (
-        "experiment_commands", "OneStep", "tokens -> one trained model a trial"
-    ),
-    "evaluate": (
-        "experiment_commands", "OneStep", "trained models -> the metrics table"
-    ),
+    "train": ("experiment_commands.OneStep", "tokens -> one trained model a trial"),
+    "evaluate": ("experiment_commands.OneStep", "trained models -> the metrics table"),
     "report": (
-        "report_command", "Report", "everything -> one page with the figures"
+        "report_command.Report",
+        "everything -> one page with the figures",
     ),
-    "plan": ("experiment_commands", "Plan", "sizes, trials, FLOPs and time of a sweep"),
-    "status": ("experiment_commands", "Status", "how far a run has come"),
-    "fit": ("law_commands", "Fit", "scaling laws of any table of runs"),
-    "simulate": ("law_commands", "Simulate", "a table from known laws"),
-    "predict": ("question_commands", "Predict", "predicted losses with intervals"),
-    "frontier": ("question_commands", "Frontier", "the trade-off between the tasks"),
-    "recommend": ("question_commands", "Recommend", "weights for a preference"),
+    "plan": ("experiment_commands.Plan", "sizes, trials, FLOPs and time of a sweep"),
+    "status": ("experiment_commands.Status", "how far a run has come"),
+    "fit": ("law_commands.Fit", "scaling laws of any table of runs"),
+    "simulate": ("law_commands.Simulate", "a table from known laws"),
+    "predict": ("question_commands.Predict", "predicted losses with intervals"),
+    "frontier": ("question_commands.Frontier", "the trade-off between the tasks"),
+    "recommend": ("question_commands.Recommend", "weights for a preference"),
     "compare": (
-        "comparison_command", "Compare", "differences between trials, with intervals"
+        "comparison_command.Compare",
+        "differences between trials, with intervals",
     ),
     "translate": (
-        "translation_commands", "Translate", "lines of text with a trained model"
+        "translation_commands.Translate",
+        "lines of text with a trained model",
     ),
-    "export": ("translation_commands", "Export", "a trained model for other programs"),
-}  # fmt: skip
+    "export": ("translation_commands.Export", "a trained model for other programs"),
+}
 
 
 class Formatter(argparse.RawDescriptionHelpFormatter):
@@ -115,7 +113,7 @@ class CommandParser(Parser):
         from pipeline import options
 
         name = self.prog.split()[-1]
-        cls = _command(name)
+        cls = command_class(name)
         if self.get_default("build") is None:
             self.description = options.description(cls)
             options.add_options(self, cls)
@@ -130,13 +128,14 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(
         dest="command", metavar="COMMAND", title="commands", parser_class=CommandParser
     )
-    for name, (_, _, summary) in COMMANDS.items():
+    for name, (_, summary) in COMMANDS.items():
         commands.add_parser(name, help=summary)
     return parser
 
 
-def _command(name: str) -> type:
-    module, cls, _ = COMMANDS[name]
+def command_class(name: str) -> type:
+    """The class whose fields are a command's options."""
+    module, _, cls = COMMANDS[name][0].partition(".")
     return getattr(importlib.import_module(f"pipeline.{module}"), cls)
 
 
@@ -188,10 +187,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _missing_package(error: ModuleNotFoundError) -> str | None:
     """What to install; ``None`` where no extra of ours brings the package."""
+    from importlib import metadata  # slow to import
+
     package = (error.name or "").partition(".")[0].replace("_", "-")
     try:
-        requirements = importlib.metadata.requires("polyscale") or []
-    except importlib.metadata.PackageNotFoundError:
+        requirements = metadata.requires("polyscale") or []
+    except metadata.PackageNotFoundError:
         return None
     for requirement in requirements:
         found = re.fullmatch(r"([\w.-]+)[^[]*extra == .([\w-]+).", requirement)
@@ -220,7 +221,8 @@ class _ProgressHandler(logging.StreamHandler):
 
     def filter(self, record: logging.LogRecord) -> bool:
         ours = record.name.partition(".")[0] in PACKAGES
-        return ours or record.levelno >= logging.ERROR
+        told = ours or record.levelno >= logging.ERROR
+        return told and bool(super().filter(record))
 
 
 def _configure_logging() -> None:

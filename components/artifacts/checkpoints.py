@@ -7,6 +7,7 @@ or damaged file is recognised as such when it is read.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import logging
 import os
@@ -35,6 +36,43 @@ _DAMAGE = (
     RuntimeError,
     ValueError,
 )
+
+
+@dataclasses.dataclass(frozen=True)
+class ModelRecord:
+    """What the weights in a checkpoint are of.
+
+    Attributes:
+      size: Name of the model size.
+      vocabulary_size: Pieces in the vocabulary.
+      vocabulary: Digest of the vocabulary: two of one size fit the same weights.
+      step: Training steps they had; None for those of the end.
+    """
+
+    size: str
+    vocabulary_size: int
+    vocabulary: str
+    step: int | None = None
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> ModelRecord:
+        """From the record of a checkpoint, whatever else is in it."""
+        names = [field.name for field in dataclasses.fields(cls)]
+        fields: dict[str, Any] = {name: record.get(name) for name in names}
+        return cls(**fields)
+
+
+def save_weights(
+    path: Path, weights: Mapping[str, np.ndarray], model: ModelRecord
+) -> None:
+    """Writes the weights of a single model, or of a stack of them."""
+    save(path, weights, dataclasses.asdict(model))
+
+
+def load_weights(path: Path) -> tuple[dict[str, np.ndarray], ModelRecord]:
+    """Reads what `save_weights` wrote."""
+    arrays, record = load(path)
+    return arrays, ModelRecord.from_record(record)
 
 
 def save(path: Path, arrays: Mapping[str, np.ndarray], record: Any = None) -> None:

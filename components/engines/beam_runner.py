@@ -8,21 +8,19 @@ machine. ``FnApiRunner`` is the same everywhere, so it is the default here.
 from __future__ import annotations
 
 import contextlib
-import errno
 import logging
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from components.engines.beam_worker import WithoutHints
+from components.engines.beam_worker import NO_ROOM, WithoutHints
 from models.errors import FieldError, UserError
 
 if TYPE_CHECKING:
     import apache_beam as beam
 
 DEFAULT = "FnApiRunner"
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 PAIRS_THAT_PAY = 500_000
 _OWN_CHOICE = {"--runner", "--direct_running_mode", "--direct_num_workers"}
 _REFUSED = ("DirectRunner", "SwitchingDirectRunner")
@@ -118,13 +116,21 @@ def writing_to(output: Path) -> Iterator[None]:
     Raises:
       UserError: The disk is full, or a quota is used up.
     """
+    everywhere = (*logging.getLogger().handlers, logging.lastResort)
+    handlers = [handler for handler in everywhere if handler is not None]
+    quiet = WithoutHints()
+    for handler in handlers:
+        handler.addFilter(quiet)
     try:
         yield
     except (OSError, RuntimeError) as error:
-        for number in _NO_ROOM:
+        for number in NO_ROOM:
             if f"[Errno {number}]" in str(error):
                 raise UserError(
                     f"{output}: cannot be written: {os.strerror(number)}; make room or "
                     "choose another folder with --workdir"
                 ) from error
         raise
+    finally:
+        for handler in handlers:
+            handler.removeFilter(quiet)

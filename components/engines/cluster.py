@@ -116,6 +116,7 @@ def has_tpu() -> bool:
 @contextlib.contextmanager
 def heartbeat(path: Path) -> Iterator[None]:
     """Touches a file every few seconds while the block runs: the chief is alive."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     ended = threading.Event()
 
     def beat() -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import tensorflow as tf
 
 from components.artifacts.test_sets import FIELDS, LongPair, TestSet, load_test_sets
-from models.nmt import scoring
+from models.nmt.fast import evaluation_loss
 from models.nmt.transformer import Transformer
 
 __all__ = ["FIELDS", "Scorer", "SentenceLosses", "TestSet", "load_test_sets"]
@@ -143,7 +143,7 @@ class Scorer:
         if self.model.shape.logit_clip is not None:
             return self.model.token_losses(*stacked)
         x = self.model.decode(*stacked)
-        return scoring.cross_entropy(x, self.model.softmax.kernel, stacked[2])
+        return evaluation_loss.cross_entropy(x, self.model.softmax.kernel, stacked[2])
 
 
 def sum_by_segment(

@@ -53,37 +53,24 @@ def _tpu_strategy() -> tf.distribute.Strategy:
         ) from None
 
 
-Part = Literal["step", "chains", "nothing"]
+def compiles_step(jit: Literal["auto", "on", "off"], name: Name) -> bool:
+    """Whether XLA compiles a replica's training step.
 
-
-def part_to_compile(
-    jit: Literal["auto", "on", "chains", "off"], name: Name, precision: str
-) -> Part:
-    """What XLA compiles of a replica's step: all, its elementwise chains, nothing.
-
-    Without being told (``auto``): the step on one GPU; nothing on a TPU, whose strategy
-    compiles on its own, nor under a mirrored or multi-worker strategy, whose variables
-    live on several devices. On a CPU compiling a step takes 3 s more, and on one thread
-    it is then no faster; on two it is by 0 to 10 % (``benchmarks/training_step.py``),
-    as XLA splits its loops more evenly. But TensorFlow's loops are slow in bfloat16:
-    there the chains between the products are worth the .2 s that they take.
+    Without being told (``auto``): on one GPU. Not on a CPU, where TensorFlow's own
+    products are as fast in float32 and up to twice as fast in bfloat16, and compiling
+    takes about 10 s a size. Not on a TPU, whose strategy compiles on its own, nor under
+    a mirrored or multi-worker strategy, whose variables live on several devices.
 
     Args:
       jit: Word of the configuration.
       name: Of the strategy.
-      precision: Keras dtype policy.
     """
-    if name != "default":
-        return "nothing"
-    if jit != "auto":
-        parts: dict[str, Part] = {"on": "step", "chains": "chains", "off": "nothing"}
-        return parts[jit]
-    if tf.config.list_physical_devices("GPU"):
-        return "step"
-    return "nothing" if precision == "float32" else "chains"
+    if name != "default" or jit == "off":
+        return False
+    return jit == "on" or bool(tf.config.list_physical_devices("GPU"))
 
 
-def use_threads(threads: int, *, widest: int, part: Part) -> None:
+def use_threads(threads: int, *, widest: int, compiled: bool) -> None:
     """Shares the threads of this process out. Call it before TensorFlow runs anything.
 
     The products of a narrow model are too small to be split among threads; independent
@@ -92,8 +79,8 @@ def use_threads(threads: int, *, widest: int, part: Part) -> None:
     Args:
       threads: That the process may use.
       widest: Width d of its widest model.
-      part: What XLA compiles.
+      compiled: Whether XLA compiles the step, which then is one operation.
     """
-    split = part == "step" or widest >= _WORTH_SPLITTING
+    split = compiled or widest >= _WORTH_SPLITTING
     tf.config.threading.set_intra_op_parallelism_threads(threads if split else 1)
     tf.config.threading.set_inter_op_parallelism_threads(threads)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from components.artifacts import manifest, metrics_table
 from components.artifacts.manifest import Manifest
+from components.artifacts.trial_folder import TrialRecord
 from components.engines.tensorflow_start import start_tensorflow
 from components.evaluate.config import Config
 from components.evaluate.layout import Folders
-from components.train.layout import load_record
 from models.errors import UserError
 
 __all__ = ["Config", "run"]
@@ -68,8 +68,8 @@ def run(
             measured = quality.measure(config.quality, folders, trials)
             rows = measured.add_to(rows, curve=config.quality.curve)
         metrics_table.save(directory / metrics_table.FILE_NAME, rows)
-        records = [load_record(train / name) for name in trials]
-        failed = sum(record["status"] == "failed" for record in records)
+        records = [TrialRecord.load(train / name) for name in trials]
+        failed = sum(record.status == "failed" for record in records)
         return {"trials": len(trials), "failed": failed, "rows": len(rows)}
 
     return manifest.complete(

@@ -16,6 +16,7 @@ from components.artifacts.metrics_table import MetricsRow
 from components.artifacts.text_shards import TRAIN
 from components.artifacts.token_index import TokenIndex
 from components.artifacts.trial import Trial
+from components.artifacts.trial_folder import CURVE, WEIGHTS, TrialRecord
 from components.engines.cross_entropy import (
     Scorer,
     SentenceLosses,
@@ -26,9 +27,7 @@ from components.evaluate import sentence_losses
 from components.evaluate.layout import IRREDUCIBLE, Folders
 from components.evaluate.sentence_losses import TestSetLosses
 from components.serve.trained import check_tokens, load_weights
-from components.train.curves import failed_rows
-from components.train.layout import CURVE, WEIGHTS, load_record
-from components.train.milestones import is_final
+from components.train.curves import failed_rows, is_final
 from models.errors import UserError
 from models.nmt.sizes import count_parameters, get_shape
 from models.nmt.transformer import Transformer
@@ -114,14 +113,14 @@ def _measure_stack(
     folders: Folders, names: Sequence[str], test_sets: Sequence[TestSet]
 ) -> list[MetricsRow]:
     train, tokens = folders.train, folders.tokens
-    records = {name: load_record(train / name) for name in names}
-    done = [name for name in names if records[name]["status"] == "done"]
+    records = {name: TrialRecord.load(train / name) for name in names}
+    done = [name for name in names if records[name].status == "done"]
     rows: list[MetricsRow] = []
     for name in names:
         if name not in done:
             rows += metrics_table.load(train / name / CURVE)
-            rows += _failed_rows(train / name, records[name]["step"], tokens, test_sets)
-            log.warning("%s failed: %s", name, records[name]["reason"])
+            rows += _failed_rows(train / name, records[name].step, tokens, test_sets)
+            log.warning("%s failed: %s", name, records[name].reason)
     if not done:
         return rows
     model = _load_stack([train / name / WEIGHTS for name in done], tokens)
@@ -132,7 +131,7 @@ def _measure_stack(
         for test_set, losses in zip(test_sets, measured, strict=True):
             for origin, own in test_set.parts().items():
                 part = _part(curve, test_set, origin)
-                final = final_row(part, records[name]["steps"])
+                final = final_row(part, records[name].steps)
                 _check_same(name, part[-1], losses.take(own), place)
                 rows += [final, *part]
         sentence_losses.save(
@@ -173,8 +172,8 @@ def _load_stack(paths: Sequence[Path], tokens: Path) -> Transformer:
     """
     found = [load_weights(path, tokens) for path in paths]
     arrays, records = zip(*found, strict=True)
-    shape = get_shape(records[0]["size"])
-    model = Transformer(shape, records[0]["vocabulary_size"], stack=len(paths))
+    shape = get_shape(records[0].size)
+    model = Transformer(shape, records[0].vocabulary_size, stack=len(paths))
     model.build()
     for variable in model.trainable_variables:
         variable.assign(np.stack([one[variable.path] for one in arrays]))

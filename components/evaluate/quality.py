@@ -13,6 +13,7 @@ import numpy as np
 from components.artifacts import manifest
 from components.artifacts.text_shards import TRAIN
 from components.artifacts.token_index import TokenIndex
+from components.artifacts.trial_folder import TrialRecord, kept_weights
 from components.evaluate.config import Quality
 from components.evaluate.layout import Folders
 from components.evaluate.metric import Metric, Scores
@@ -27,7 +28,6 @@ from components.evaluate.translation import (
 from components.serve.lines import one_line
 from components.serve.trained import Trained, load_trained
 from components.serve.translator import Translator
-from components.train.layout import kept_weights, load_record
 from models.errors import UserError
 
 log = logging.getLogger(__name__)
@@ -48,10 +48,10 @@ def measure(config: Quality, folders: Folders, trials: Sequence[str]) -> Quality
     scores: list[QualityScore] = []
     used: set[Path] = set()
     for trial in trials:
-        record = load_record(folders.train / trial)
-        if record["status"] != "done":
+        record = TrialRecord.load(folders.train / trial)
+        if record.status != "done":
             continue
-        last = record["steps"]
+        last = record.steps
         for step in _steps(config, folders.train / trial, last):
             name = trial if step == last else f"{trial}/step-{step:08d}"
             weights = None if step == last else step

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 _TEXT = pa.large_string()  # a bucket may hold more than 2 GB
-_COMPRESSED = pa.ipc.IpcWriteOptions(compression=pa.Codec("zstd", compression_level=1))
+_COMPRESSED = pa.ipc.IpcWriteOptions(compression=pa.Codec("zstd", compression_level=3))
 _LINE_BITS = 44
 _ROWS_TOGETHER = 4096
 

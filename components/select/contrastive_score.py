@@ -125,10 +125,10 @@ def _scorer(models: Path, key: str) -> cross_entropy.Scorer:
     from components.engines import cross_entropy
     from models.nmt.transformer import Transformer
 
-    arrays, record = checkpoints.load(models / MODELS)
+    arrays, record = checkpoints.load_weights(models / MODELS)
     stack = len(next(iter(arrays.values())))
-    shape = get_shape(record["size"])
-    model = Transformer(shape, record["vocabulary_size"], stack=stack)
+    shape = get_shape(record.size)
+    model = Transformer(shape, record.vocabulary_size, stack=stack)
     model.build()
     for variable in model.trainable_variables:
         variable.assign(arrays[variable.path])

@@ -20,6 +20,7 @@ from components.artifacts import manifest
 from components.artifacts.text_shards import TRAIN, read_shard, split_shards, splits
 from components.artifacts.token_index import VOCABULARY, TokenIndex
 from components.artifacts.trial import Trial
+from components.artifacts.trial_folder import WEIGHTS, TrialRecord
 from components.engines.tensorflow_start import start_tensorflow
 from components.ingest.config import TextTestSet
 from components.ingest.sources.corpus import Columns
@@ -35,7 +36,6 @@ from components.select.corruption import write_corrupted
 from components.select.feature_score import FeatureScores
 from components.select.sampling import sample
 from components.tokenize import Config as TokenizeConfig
-from components.train.layout import WEIGHTS, load_record
 from models.errors import UserError
 
 if TYPE_CHECKING:
@@ -191,10 +191,10 @@ class ScoringModels:
         config = dataclasses.replace(config, warmup_steps=self.options.warmup_steps)
         output = self.folder / "train"
         train.run(config, trials=(trial,), tokens=tokens, output=output)
-        record = load_record(output / trial.id)
-        if record["status"] != "done":
+        record = TrialRecord.load(output / trial.id)
+        if record.status != "done":
             raise UserError(
-                f"select: the model of the text failed: {record['reason']}; lower "
+                f"select: the model of the text failed: {record.reason}; lower "
                 "select.contrastive.learning_rate"
             )
         return output / trial.id
@@ -217,7 +217,7 @@ class ScoringModels:
             warmup_steps=max(1, whole // 10),
             batch_tokens=self.options.batch_tokens,
             learning_rate=rate,
-            steps_per_call=_CALL,
+            steps_per_execution=_CALL,
             evaluations=1,
             final_evaluations=1,
         )

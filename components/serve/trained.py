@@ -5,14 +5,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from components.artifacts import checkpoints, manifest
 from components.artifacts.token_index import VOCABULARY, TokenIndex
+from components.artifacts.trial_folder import WEIGHTS, TrialRecord, weights_at
 from components.tokenize.vocabulary import Vocabulary
-from components.train.layout import WEIGHTS, load_record, weights_at
 from models.errors import UserError
 from models.nmt.sizes import Shape, count_parameters, get_shape
 
@@ -125,13 +124,13 @@ def load_trained(
     tokens = tokens or folder.resolve().parent.parent / "tokenize"
     if not (folder / WEIGHTS).is_file() or not (folder / manifest.FILE_NAME).is_file():
         raise UserError(f"{folder}: not a finished trial" + _trials_in(folder))
-    record = load_record(folder)
-    if record["status"] != "done":
-        raise UserError(f"{folder}: this trial failed: {record['reason']}")
+    record = TrialRecord.load(folder)
+    if record.status != "done":
+        raise UserError(f"{folder}: this trial failed: {record.reason}")
     index = TokenIndex.load(tokens)
     path = folder / (WEIGHTS if step is None else weights_at(step))
     arrays, described = load_weights(path, tokens)
-    shape, vocabulary = get_shape(described["size"]), Vocabulary.load(tokens)
+    shape, vocabulary = get_shape(described.size), Vocabulary.load(tokens)
     parameters = count_parameters(shape, vocabulary.size).total
     found = sum(array.size for array in arrays.values())
     if found != parameters:
@@ -160,8 +159,8 @@ def check_tokens(train: Path, tokens: Path) -> None:
 
 def load_weights(
     path: Path, tokens: Path
-) -> tuple[dict[str, np.ndarray], Mapping[str, Any]]:
-    """Trained weights and what they are of: ``size`` and ``vocabulary_size``.
+) -> tuple[dict[str, np.ndarray], checkpoints.ModelRecord]:
+    """Trained weights and what they are of.
 
     Two vocabularies of one size fit the same weights and give nonsense, so a digest
     of the vocabulary decides, and not its size.
@@ -169,11 +168,11 @@ def load_weights(
     Raises:
       UserError: The checkpoint is damaged, or was made with another vocabulary.
     """
-    arrays, record = checkpoints.load(path)
+    arrays, record = checkpoints.load_weights(path)
     vocabulary = tokens / VOCABULARY
     if not vocabulary.is_file():
         raise UserError(f"{tokens}: no {VOCABULARY}; expected an artifact of tokenize")
-    if record.get("vocabulary") != manifest.digest_file(vocabulary):
+    if record.vocabulary != manifest.digest_file(vocabulary):
         raise UserError(
             f"{path}: trained with another vocabulary than {vocabulary}; name the "
             "tokens it was trained on (--tokens), or train again"

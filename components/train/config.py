@@ -9,6 +9,10 @@ from typing import Literal
 from models.errors import FieldError, UserError
 from models.nmt import families
 
+# Newest checkpoints kept while a group is in progress: should one be damaged, the one
+# before is there.
+KEPT_CHECKPOINTS = 2
+
 
 @dataclasses.dataclass(frozen=True)
 class Anneal:
@@ -61,27 +65,23 @@ class Config:
         weights that is dropped; .1 in [N] App. C.
       label_smoothing: Share of the training targets spread over the vocabulary; .1
         in [N] App. C. Test losses are never smoothed.
-      average_decay: Decay of the running average of the weights that is evaluated
+      ema_decay: Decay of the running average of the weights that is evaluated
         and kept; 0 evaluates the weights themselves, as the papers do.
       evaluations: Evaluations on the learning curve up to the last tenth of the
         steps, evenly spaced in log(step), two a doubling.
       final_evaluations: Evaluations within the last tenth; the final loss is the
         median over them ([N] section 2.1).
       stack: Most trials of one size that train side by side as one program.
-      steps_per_call: Steps between two returns from the accelerator.
+      steps_per_execution: Steps that the device runs between two returns to Python.
       checkpoint_seconds: Least time between two checkpoints of a group in progress,
         longer where one takes more than a fiftieth of it; 0 saves at every return
         from the accelerator.
-      keep_checkpoints: Newest checkpoints kept while a group is in progress.
       keep_weights: Whether the weights of every evaluation are kept, so that the
         test sets can be translated with them (``evaluate.quality.curve``).
-      profile: Whether to record a TensorBoard profile of an early part of training
-        of each group.
       strategy: ``default`` (one device), ``mirrored``, ``multi_worker`` or ``tpu``.
       precision: Keras dtype policy.
-      jit: What XLA compiles of a step: all of it (``on``), the ``chains`` of
-        elementwise operations between the products, nothing (``off``), or ``auto``:
-        see `components.engines.strategy.part_to_compile`.
+      jit: Whether XLA compiles the step: ``on``, ``off``, or ``auto``, which compiles
+        on a GPU; see `components.engines.strategy.compiles_step`.
     """
 
     sizes: tuple[str, ...]
@@ -98,18 +98,16 @@ class Config:
     momentum: float = 0.0
     dropout: float = 0.0
     label_smoothing: float = 0.0
-    average_decay: float = 0.0
+    ema_decay: float = 0.0
     evaluations: int = 12
     final_evaluations: int = 4
     stack: int = 4
-    steps_per_call: int = 10
+    steps_per_execution: int = 10
     checkpoint_seconds: int = 20
-    keep_checkpoints: int = 2
     keep_weights: bool = False
-    profile: bool = False
     strategy: Literal["default", "mirrored", "multi_worker", "tpu"] = "default"
     precision: Literal["float32", "mixed_bfloat16"] = "float32"
-    jit: Literal["auto", "on", "chains", "off"] = "auto"
+    jit: Literal["auto", "on", "off"] = "auto"
 
     def __post_init__(self) -> None:
         try:
@@ -123,8 +121,7 @@ class Config:
             "evaluations",
             "final_evaluations",
             "stack",
-            "steps_per_call",
-            "keep_checkpoints",
+            "steps_per_execution",
         )
         for field in positive:
             _at_least(field, getattr(self, field), 1)
@@ -135,28 +132,26 @@ class Config:
             _at_least("micro_batch_tokens", self.micro_batch_tokens, 1)
         if not self.learning_rate > 0:
             raise FieldError("learning_rate", f"got {self.learning_rate}, expected > 0")
-        for field in ("momentum", "dropout", "label_smoothing", "average_decay"):
+        for field in ("momentum", "dropout", "label_smoothing", "ema_decay"):
             value = getattr(self, field)
             if not 0 <= value < 1:
                 raise FieldError(field, f"got {value}, expected 0 <= {field} < 1")
-        if self.jit in ("on", "chains") and self.strategy in (
-            "mirrored",
-            "multi_worker",
-        ):
+        if self.jit == "on" and self.strategy in ("mirrored", "multi_worker"):
             raise FieldError(
                 "jit",
-                f"{self.jit} cannot be had with strategy: {self.strategy}, whose "
-                "variables live on several devices; expected auto or off",
+                f"on cannot be had with strategy: {self.strategy}, whose variables "
+                "live on several devices; expected auto or off",
             )
         for size in self.sizes:
             self._check_steps(self.steps_of(size))
 
     def _check_steps(self, steps: int) -> None:
-        if steps % self.steps_per_call:
+        whole = self.steps_per_execution
+        if steps % whole:
             raise FieldError(
                 "steps",
-                f"{steps} is not a multiple of steps_per_call = "
-                f"{self.steps_per_call}; try {steps - steps % self.steps_per_call}",
+                f"{steps} is not a multiple of steps_per_execution = {whole}; try "
+                f"{steps - steps % whole}",
             )
         if self.warmup_steps > steps:
             raise FieldError(

@@ -1,14 +1,53 @@
-"""Learning curves: exact test losses as rows of the metrics table."""
+"""Learning curves: when a trial is evaluated, rows of the table, final losses."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+import math
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from components.artifacts.metrics_table import MetricsRow
 from components.artifacts.trial import Trial, format_mixture
-from components.engines.cross_entropy import SentenceLosses, TestSet
+from components.artifacts.trial_folder import LossAtStep
+from components.train.config import Config
 from models.nmt.sizes import ParameterCount
+
+if TYPE_CHECKING:
+    from components.engines.cross_entropy import SentenceLosses, TestSet
+
+FINAL_SHARE = 0.1
+
+
+def evaluation_steps(config: Config, steps: int) -> tuple[int, ...]:
+    """Steps after which the test loss is measured, increasing, the last is ``steps``.
+
+    Half-octaves back from the end, so that the movement over the last doubling is
+    measured and not interpolated, and ``final_evaluations`` steps spread over the
+    last tenth, over which the final loss is the median (Ghorbani et al. 2021,
+    section 2.1).
+    """
+    call = config.steps_per_execution
+
+    def rounded(step: float) -> int:
+        return max(call, round(step / call) * call)
+
+    octaves = {
+        rounded(steps * 2 ** (-index / 2)) for index in range(config.evaluations)
+    }
+    count = config.final_evaluations
+    first = steps * (1 - FINAL_SHARE)
+    final = {
+        min(steps, math.ceil((first + (steps - first) * index / count) / call) * call)
+        for index in range(1, count + 1)
+    }
+    return tuple(sorted(octaves | final | {steps}))
+
+
+def is_final(step: int, steps: int) -> bool:
+    """Whether a step lies in the last tenth of training."""
+    return step > steps * (1 - FINAL_SHARE)
 
 
 def curve_rows(
@@ -91,3 +130,35 @@ def _row(
         loss=None,
         loss_kind="curve",
     )
+
+
+def final_losses(curve: Sequence[MetricsRow], steps: int) -> dict[str, float]:
+    """``final/<task>/<test set>`` -> median over the last tenth of training."""
+    found: dict[str, list[float]] = {}
+    for name, one in _whole_test_sets(curve):
+        if is_final(one.step, steps):
+            found.setdefault(f"final/{name}", []).append(one.loss)
+    return {name: statistics.median(losses) for name, losses in found.items()}
+
+
+def best_losses(curve: Sequence[MetricsRow]) -> dict[str, LossAtStep]:
+    """``<task>/<test set>`` -> the lowest loss so far, and the step it was at."""
+    found: dict[str, LossAtStep] = {}
+    for name, one in _whole_test_sets(curve):
+        if name not in found or one.loss < found[name].loss:
+            found[name] = one
+    return found
+
+
+def _whole_test_sets(curve: Sequence[MetricsRow]) -> Iterator[tuple[str, LossAtStep]]:
+    """``<task>/<test set>`` with step and loss of every evaluation.
+
+    The first row of a test set is all of it, the next ones are parts.
+    """
+    seen: set[tuple[int | None, str]] = set()
+    for row in curve:
+        name = f"{row.task}/{row.test_set}"
+        if (row.step, name) not in seen and row.step is not None:
+            seen.add((row.step, name))
+            if row.loss is not None:
+                yield name, LossAtStep(row.step, row.loss)

@@ -73,7 +73,7 @@ def batches(
     seeds: np.ndarray,
     *,
     batch_rows: int,
-    steps_per_call: int,
+    steps_per_execution: int,
     start_step: int,
     stop_step: int,
     drawn: np.ndarray,
@@ -92,14 +92,14 @@ def batches(
         ``[stack, tasks]``.
       seeds: Seed of each trial, int ``[stack]``.
       batch_rows: Rows a trial sees in a step.
-      steps_per_call: Steps in one element of the dataset.
+      steps_per_execution: Steps in one element of the dataset.
       start_step, stop_step: First step, and the one after the last; their
-        difference is a multiple of ``steps_per_call``.
+        difference is a multiple of ``steps_per_execution``.
       drawn: Rows drawn before ``start_step``, int64 ``[stack, tasks]``.
       annealing: Which of the rows, which lie best first, are drawn from.
 
     Returns:
-      A dataset of ``(fields, (drawn, seen))``: int32 ``[steps_per_call, stack,
+      A dataset of ``(fields, (drawn, seen))``: int32 ``[steps_per_execution, stack,
       batch_rows, length]`` each, in the order of `FIELDS`; the rows drawn after
       the element's last step, int64 ``[stack, tasks]``; and the sentence pairs and
       target tokens in the element, int64 ``[stack, tasks, 2]``.
@@ -109,7 +109,7 @@ def batches(
     seeds = np.asarray(seeds, np.int64)
     draw = _RowDrawer(rows.count, edges, seeds, batch_rows, annealing)
     shapes = [
-        (steps_per_call, len(seeds), batch_rows, length)
+        (steps_per_execution, len(seeds), batch_rows, length)
         for length in np.repeat(rows.lengths, 2)
     ]
 
@@ -117,7 +117,7 @@ def batches(
         *fields, examples, tokens = rows.read(task, row)
         return (*fields, _seen(task, examples, tokens, len(rows.count)))
 
-    def gather(task: tf.Tensor, row: tf.Tensor, totals: tf.Tensor):
+    def gather(task: tf.Tensor, row: tf.Tensor, totals: tf.Tensor) -> tuple:
         kinds = [tf.int32] * len(shapes) + [tf.int64]
         *fields, seen = tf.numpy_function(read, (task, row), kinds)
         fields = [tf.ensure_shape(f, s) for f, s in zip(fields, shapes, strict=True)]
@@ -125,7 +125,7 @@ def batches(
 
     dataset = tf.data.Dataset.range(start_step, stop_step)
     dataset = dataset.scan(tf.constant(drawn, tf.int64), draw)
-    dataset = dataset.batch(steps_per_call, drop_remainder=True)
+    dataset = dataset.batch(steps_per_execution, drop_remainder=True)
     return dataset.map(gather).prefetch(2).with_options(_options())
 
 
@@ -171,7 +171,7 @@ class _RowDrawer:
         self.batch_rows = batch_rows
         self.annealing = annealing
 
-    def __call__(self, drawn: tf.Tensor, step: tf.Tensor):
+    def __call__(self, drawn: tf.Tensor, step: tf.Tensor) -> tuple:
         tasks = len(self.count)
         task = tf.stack(
             [

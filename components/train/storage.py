@@ -9,9 +9,9 @@ from pathlib import Path
 
 from components.artifacts.manifest import write_atomically
 from components.artifacts.token_index import TokenIndex
-from components.train.config import Config
+from components.train.config import KEPT_CHECKPOINTS, Config
+from components.train.curves import evaluation_steps
 from components.train.group import Group
-from components.train.milestones import evaluation_steps
 from models.errors import UserError
 from models.nmt.sizes import count_parameters, get_shape
 
@@ -63,9 +63,9 @@ def _checkpoint_bytes(
     config: Config, groups: Iterable[Group], index: TokenIndex, jobs: int
 ) -> int:
     """Of the largest groups that train at once: those kept, and one being written."""
-    copies = 1 + (config.average_decay > 0) + (config.momentum > 0)
+    copies = 1 + (config.ema_decay > 0) + (config.momentum > 0)
     largest = sorted((_parameters(group, index) for group in groups), reverse=True)
-    return sum(largest[:jobs]) * _FLOAT * copies * (config.keep_checkpoints + 1)
+    return sum(largest[:jobs]) * _FLOAT * copies * (KEPT_CHECKPOINTS + 1)
 
 
 def _weight_bytes(config: Config, groups: Iterable[Group], index: TokenIndex) -> int:

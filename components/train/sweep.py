@@ -15,23 +15,23 @@ from components.artifacts.manifest import Manifest
 from components.artifacts.outputs import PROGRESS
 from components.artifacts.token_index import TokenIndex
 from components.artifacts.trial import Trial
+from components.artifacts.trial_folder import TrialRecord
 from components.engines import cluster
 from components.engines.cores import available_cores
-from components.train import results, storage
+from components.train import group_state, storage
 from components.train.config import Config
 from components.train.group import Group, resumed_groups
-from components.train.layout import load_record
-from components.train.progress import Progress
-from components.train.workers import Assignment, Events, train_all
+from components.train.progress_line import ProgressLine
+from components.train.worker_pool import Assignment, Events, train_all
 from models.errors import UserError
 from models.nmt.sizes import count_parameters, get_shape
 
 log = logging.getLogger(__name__)
 
 VERB = "train"
-_HEARTBEAT = ".chief"
+_HEARTBEAT = f"{PROGRESS}/chief"
 # What changes how training is watched and kept, and not what comes out.
-_WATCHING = ("checkpoint_seconds", "keep_checkpoints", "profile")
+_WATCHING = ("checkpoint_seconds",)
 
 
 def run_sweep(
@@ -74,8 +74,8 @@ def run_sweep(
 def _seal_sweep(
     sweep: _Sweep, whole: Mapping[str, Any], trials: Sequence[Trial]
 ) -> Manifest:
-    records = {trial.id: load_record(sweep.output / trial.id) for trial in trials}
-    crashed = [name for name, record in records.items() if record.get("crashed")]
+    records = {trial.id: TrialRecord.load(sweep.output / trial.id) for trial in trials}
+    crashed = [name for name, record in records.items() if record.crashed]
     if crashed:
         log.warning(
             "train: %d trials crashed; the same command tries them again", len(crashed)
@@ -84,7 +84,7 @@ def _seal_sweep(
         shutil.rmtree(sweep.output / PROGRESS, ignore_errors=True)
     phases: dict[str, float] = {}
     for record in records.values():
-        for name, seconds in record["seconds_by_phase"].items():
+        for name, seconds in record.seconds_by_phase.items():
             phases[name] = round(phases.get(name, 0.0) + seconds, 1)
     return manifest.seal(
         sweep.output,
@@ -93,9 +93,9 @@ def _seal_sweep(
         inputs=sweep.inputs | _outcome(crashed),
         counts={
             "trials": len(trials),
-            "failed": sum(r["status"] == "failed" for r in records.values()),
+            "failed": sum(r.status == "failed" for r in records.values()),
             "crashed": len(crashed),
-            "process_seconds": round(sum(r["seconds"] for r in records.values()), 1),
+            "process_seconds": round(sum(r.seconds for r in records.values()), 1),
             "process_seconds_by_phase": phases,
         },
         seconds=sweep.seconds,
@@ -153,7 +153,7 @@ class _Sweep:
         )
         if self.member.is_chief:
             self._begin(costs)
-        progress = Progress(costs, jobs, self.seconds)
+        progress = ProgressLine(costs, jobs, self.seconds)
         events = Events(
             on_step=functools.partial(self._on_step, progress),
             on_done=functools.partial(self._on_done, progress),
@@ -174,22 +174,24 @@ class _Sweep:
             ids = json.dumps([trial.id for trial in group.trials])
             manifest.write_atomically(folder / "group.json", ids)
 
-    def _on_step(self, progress: Progress, group: Group, step: int, steps: int) -> None:
+    def _on_step(
+        self, progress: ProgressLine, group: Group, step: int, steps: int
+    ) -> None:
         if progress.step(group, step, steps) and self.member.is_chief:
             manifest.write_atomically(self._clock, json.dumps(progress.seconds()))
 
-    def _on_done(self, progress: Progress, group: Group) -> None:
+    def _on_done(self, progress: ProgressLine, group: Group) -> None:
         if self.member.is_chief:
             for trial in group.trials:
                 self._seal(trial)
             shutil.rmtree(self.progress / group.id, ignore_errors=True)
         progress.done(group)
 
-    def _on_crash(self, progress: Progress, group: Group, how: str) -> None:
+    def _on_crash(self, progress: ProgressLine, group: Group, how: str) -> None:
         for index, trial in enumerate(group.trials):
             log.warning("%s failed: %s", trial.id, how)
             if self.member.is_chief:
-                results.write_crashed(
+                group_state.write_crashed(
                     self.output / trial.id,
                     index,
                     how,
@@ -201,15 +203,15 @@ class _Sweep:
 
     def _seal(self, trial: Trial) -> None:
         folder = self.output / trial.id
-        record = load_record(folder)
-        crashed = [trial.id] if record.get("crashed") else []
+        record = TrialRecord.load(folder)
+        crashed = [trial.id] if record.crashed else []
         manifest.seal(
             folder,
             verb=VERB,
             config=self._trial_config(trial),
             inputs=self.inputs | _outcome(crashed),
-            counts={"status": record["status"], "epochs": record["epochs"]},
-            seconds=record["seconds"],
+            counts={"status": record.status, "epochs": record.epochs},
+            seconds=record.seconds,
         )
 
     def _trial_config(self, trial: Trial) -> Any:

@@ -13,21 +13,25 @@ import numpy as np
 import tensorflow as tf
 
 from components.artifacts import checkpoints
+from components.artifacts.checkpoints import ModelRecord
 from components.artifacts.metrics_table import MetricsRow
+from components.artifacts.trial_folder import WEIGHTS, TrialRecord, weights_at
 from components.engines import cluster
 from components.engines.preemption import Preempted
-from components.train import mixture, results, stopwatch
-from components.train.config import Config
-from components.train.curves import curve_rows
+from components.train import mixture, stopwatch
+from components.train.config import KEPT_CHECKPOINTS, Config
+from components.train.curves import best_losses, curve_rows, evaluation_steps
+from components.train.event_files import GroupEvents
 from components.train.group import Group
-from components.train.layout import weights_at
-from components.train.milestones import evaluation_steps
-from components.train.profile import Profiler
-from components.train.programs import Programs
-from components.train.results import Seen
+from components.train.group_state import (
+    GroupState,
+    Seen,
+    share_of_phases,
+    write_results,
+)
+from components.train.model_stack import StackCache
 from components.train.stopwatch import Stopwatch
 from components.train.sweep_data import SweepData, batch_rows
-from components.train.watch import Watch
 
 log = logging.getLogger(__name__)
 
@@ -46,11 +50,11 @@ class GroupTrainer:
       data: What they see.
       output: The folder of all trials.
       progress: Folder for checkpoints of the group while it is in progress.
-      report: Called with (steps done, steps) after each call of the program.
+      report: Called with (steps done, steps) after each call of the step.
       stop: Asked after each call whether to save and leave.
       since: ``time.monotonic()`` at which the work for this group began, when that
         was before this object was made.
-      programs: Those of this process, by default new ones.
+      stacks: Those of this process, by default new ones.
 
     Raises:
       UserError: A checkpoint in ``progress`` is of something else.
@@ -67,7 +71,7 @@ class GroupTrainer:
         report: Progress,
         stop: Callable[[], bool] = lambda: False,
         since: float | None = None,
-        programs: Programs | None = None,
+        stacks: StackCache | None = None,
     ):
         since = time.monotonic() if since is None else since
         self.config, self.group, self.data = config, group, data
@@ -76,10 +80,10 @@ class GroupTrainer:
         self.writes = cluster.member(config.strategy).is_chief
         self.steps = config.steps_of(group.size)
         seeds = [trial.seed for trial in group.trials]
-        programs = programs or Programs(config, data.vocabulary_size)
-        self.program = programs.for_group(group.size, seeds)
+        stacks = stacks or StackCache(config, data.vocabulary_size)
+        self.stack = stacks.get(group.size, seeds)
         self.rows = batch_rows(
-            config, data.rows, self.program.strategy.num_replicas_in_sync
+            config, data.rows, self.stack.strategy.num_replicas_in_sync
         )
         self.step = self.saved_step = 0
         self.seen = Seen(
@@ -100,26 +104,22 @@ class GroupTrainer:
           Preempted: It was asked to stop, and has saved.
         """
         milestones = evaluation_steps(self.config, self.steps)
-        watch = Watch(self) if self.writes else None
-        wanted = self.config.profile and self.writes
-        profiler = Profiler(wanted, self.output, self.group)
+        events = GroupEvents(self) if self.writes else None
         batches = iter(self._batches())
         saved, cost = time.monotonic(), 0.0
         while self.step < self.steps and len(self.failures) < len(self.group.trials):
-            profiler.next_call()
             losses = self._train(batches)
-            if self.step in milestones and watch:
+            if self.step in milestones and events:
                 with self.stopwatch.measure(stopwatch.EVALUATION):
-                    self._evaluate(losses, watch)
+                    self._evaluate(losses, events)
             self.report(self.step, self.steps)
             self._stop_if_asked()
             if self._is_due(time.monotonic() - saved, cost):
                 cost = self._checkpoint()
                 saved = time.monotonic()
-        profiler.end()
         self._checkpoint()
-        if watch:
-            watch.end()
+        if events:
+            events.end()
             for index, trial in enumerate(self.group.trials):
                 self._write_trial(index, self.output / trial.id)
 
@@ -129,7 +129,7 @@ class GroupTrainer:
             self.data.row_probabilities(self.config, self.group.trials),
             np.array([trial.seed for trial in self.group.trials]),
             batch_rows=self.rows,
-            steps_per_call=self.config.steps_per_call,
+            steps_per_execution=self.config.steps_per_execution,
             start_step=self.step,
             stop_step=self.steps,
             drawn=self.seen.rows,
@@ -143,11 +143,11 @@ class GroupTrainer:
         return mixture.Annealing(anneal.keep, max(1, round(anneal.by * self.steps)))
 
     def _train(self, batches: Iterator[Any]) -> np.ndarray:
-        """One call of the program; returns each trial's mean loss, ``[trials]``."""
+        """Some steps; returns each trial's mean loss, ``[trials]``."""
         with self.stopwatch.measure(stopwatch.TRAINING):
             fields, (drawn, seen) = next(batches)
-            losses = self.program.train(fields)
-        first, self.step = self.step, self.step + self.config.steps_per_call
+            losses = self.stack.train(fields)
+        first, self.step = self.step, self.step + self.config.steps_per_execution
         self.seen = Seen(
             self.data.tasks, drawn.numpy(), self.seen.counts + seen.numpy()
         )
@@ -179,18 +179,18 @@ class GroupTrainer:
             }
             if all(np.isfinite(array).all() for array in weights.values()):
                 folder = self.output / self.group.trials[index].id
-                model = self._model | {"step": record["step"]}
-                results.write_weights(folder, weights, model)
+                model = ModelRecord.from_record(record)
+                checkpoints.save_weights(folder / WEIGHTS, weights, model)
                 return record["step"]
         return 0
 
-    def _evaluate(self, training: np.ndarray, watch: Watch) -> None:
-        measured = self.program.evaluate(self.data.test_sets)
+    def _evaluate(self, training: np.ndarray, events: GroupEvents) -> None:
+        measured = self.stack.evaluate(self.data.test_sets)
         rows = {
             index: curve_rows(
                 trial,
                 index,
-                self.program.parameters,
+                self.stack.parameters,
                 self.step,
                 self.data.test_sets,
                 measured,
@@ -203,17 +203,17 @@ class GroupTrainer:
             self.curves[index] += found
             if self.config.keep_weights:
                 self._keep_weights(index)
-        watch.evaluated(rows, training)
+        events.evaluated(rows, training)
 
     def _keep_weights(self, index: int) -> None:
         """Keeps the weights that were just evaluated."""
         folder = self.output / self.group.trials[index].id
-        model = self._model | {"step": self.step}
-        weights = self.program.weights(index)
-        results.write_weights(folder, weights, model, weights_at(self.step))
+        model = dataclasses.replace(self._model, step=self.step)
+        weights = self.stack.weights(index)
+        checkpoints.save_weights(folder / weights_at(self.step), weights, model)
 
     def _stop_if_asked(self) -> None:
-        if self.program.agree(self.stop()):
+        if self.stack.agree(self.stop()):
             self._checkpoint()
             raise Preempted(f"{self.group.id}: saved at step {self.step}")
 
@@ -227,18 +227,8 @@ class GroupTrainer:
             return 0.0
         started = time.monotonic()
         with self.stopwatch.measure(stopwatch.CHECKPOINTS):
-            record = {
-                **self._model,
-                "trials": [trial.id for trial in self.group.trials],
-                "step": self.step,
-                "phases": self.stopwatch.seconds(),
-                "failures": {str(i): text for i, text in self.failures.items()},
-                "curves": [
-                    [dataclasses.asdict(row) for row in curve] for curve in self.curves
-                ],
-            }
             arrays = {
-                **self.program.state(),
+                **self.stack.state(),
                 "drawn": self.seen.rows,
                 "seen": self.seen.counts,
             }
@@ -246,61 +236,61 @@ class GroupTrainer:
                 self.progress,
                 self.step,
                 arrays,
-                record,
-                keep=self.config.keep_checkpoints,
+                self._state().to_record(),
+                keep=KEPT_CHECKPOINTS,
             )
         self.saved_step = self.step
         return time.monotonic() - started
 
     @property
-    def _model(self) -> dict[str, str | int]:
-        """What a checkpoint must be of to be continued."""
-        return {
-            "size": self.group.size,
-            "vocabulary_size": self.data.vocabulary_size,
-            "vocabulary": self.data.vocabulary,
-        }
+    def _model(self) -> ModelRecord:
+        data = self.data
+        return ModelRecord(self.group.size, data.vocabulary_size, data.vocabulary)
+
+    def _state(self) -> GroupState:
+        return GroupState(
+            model=self._model,
+            trials=tuple(trial.id for trial in self.group.trials),
+            step=self.step,
+            phases=self.stopwatch.seconds(),
+            failures=self.failures,
+            curves=self.curves,
+        )
 
     def _restore(self) -> None:
         found = checkpoints.load_newest(self.progress)
         if found is None:
             return
         arrays, record = found
-        trials = [trial.id for trial in self.group.trials]
-        checkpoints.check(self.progress, record, {**self._model, "trials": trials})
+        checkpoints.check(self.progress, record, self._state().identity())
         drawn, counts = arrays.pop("drawn"), arrays.pop("seen")
-        checkpoints.check_arrays(self.progress, arrays, self.program.state_shapes())
-        self.program.restore(arrays)
+        checkpoints.check_arrays(self.progress, arrays, self.stack.state_shapes())
+        self.stack.restore(arrays)
         self.seen = Seen(self.data.tasks, drawn, counts)
-        self.step = self.saved_step = record["step"]
-        self.stopwatch = Stopwatch(record["phases"])
-        self.curves = [
-            [MetricsRow(**row) for row in curve] for curve in record["curves"]
-        ]
-        self.failures = {int(i): text for i, text in record["failures"].items()}
+        saved = GroupState.from_record(record)
+        self.step = self.saved_step = saved.step
+        self.stopwatch = Stopwatch(saved.phases)
+        self.curves = [list(curve) for curve in saved.curves]
+        self.failures = dict(saved.failures)
         log.info("%s: resumed at step %d", self.group.id, self.step)
 
     def _write_trial(self, index: int, folder: Path) -> None:
         failure = self.failures.get(index)
         if failure is None:
-            weights = self.program.weights(index)
-            results.write_weights(folder, weights, self._model)
-        # The trials of a group share its time.
-        phases = {
-            name: round(seconds / len(self.group.trials), 3)
-            for name, seconds in self.stopwatch.seconds().items()
-        }
+            weights = self.stack.weights(index)
+            checkpoints.save_weights(folder / WEIGHTS, weights, self._model)
+        phases = share_of_phases(self.stopwatch.seconds(), len(self.group.trials))
         examples, tokens = self.seen.shares(index)
-        record = {
-            "status": "failed" if failure else "done",
-            "reason": failure,
-            "steps": self.steps,
-            "step": self.step,
-            "seconds": round(sum(phases.values()), 3),
-            "seconds_by_phase": phases,
-            "epochs": self.seen.epochs(index, self.data.rows.count),
-            "realised_example_share": examples,
-            "realised_target_token_share": tokens,
-            "best": results.best_losses(self.curves[index]),
-        }
-        results.write(folder, self.curves[index], record)
+        record = TrialRecord(
+            status="failed" if failure else "done",
+            reason=failure,
+            steps=self.steps,
+            step=self.step,
+            seconds=round(sum(phases.values()), 3),
+            seconds_by_phase=phases,
+            epochs=self.seen.epochs(index, self.data.rows.count),
+            realised_example_share=examples,
+            realised_target_token_share=tokens,
+            best=best_losses(self.curves[index]),
+        )
+        write_results(folder, self.curves[index], record)

@@ -28,7 +28,7 @@ from models.errors import UserError
 from models.nmt.sizes import get_shape
 
 if TYPE_CHECKING:
-    from components.train.programs import Programs
+    from components.train.model_stack import StackCache
     from components.train.sweep_data import SweepData
 
 # A full or forbidden disk is no fault of a trial: trying again would not help.
@@ -101,22 +101,22 @@ def _work(
     ours.addHandler(_ToParent(connection))
     start_tensorflow()
     from components.engines import strategy
-    from components.train.programs import Programs
+    from components.train.model_stack import StackCache
     from components.train.sweep_data import SweepData
 
     config = assignment.config
-    part = strategy.part_to_compile(config.jit, config.strategy, config.precision)
+    compiled = strategy.compiles_step(config.jit, config.strategy)
     widest = max(get_shape(size).d_model for size in config.sizes)
-    strategy.use_threads(assignment.threads, widest=widest, part=part)
-    data = shared = None
+    strategy.use_threads(assignment.threads, widest=widest, compiled=compiled)
+    data = stacks = None
     with preemption.noticed() as stop:
         while group := _next_group(connection, stop):
             try:
                 data = data or SweepData.load(assignment.tokens, assignment.tasks)
-                shared = shared or Programs(config, data.vocabulary_size)
+                stacks = stacks or StackCache(config, data.vocabulary_size)
                 report = _Report(connection, parent)
                 asked = functools.partial(getattr, stop, "requested")
-                _train(assignment, group, data, shared, report, asked, since)
+                _train(assignment, group, data, stacks, report, asked, since)
             except Preempted:
                 return _tell(connection, "preempted")
             except UserError as error:
@@ -140,7 +140,7 @@ def _next_group(
     connection: multiprocessing.connection.Connection, stop: preemption.Request
 ) -> Group | None:
     """Waits for work; None when there is no more, or when told to stop."""
-    multiprocessing.connection.wait([connection, stop])
+    multiprocessing.connection.wait([connection, stop.fileno()])
     try:
         return None if stop.requested else connection.recv()
     except (EOFError, ConnectionError):
@@ -181,7 +181,7 @@ def _train(
     assignment: Assignment,
     group: Group,
     data: SweepData,
-    programs: Programs | None,
+    stacks: StackCache,
     report: Callable[[int, int], None],
     stop: Callable[[], bool],
     since: float,
@@ -198,7 +198,7 @@ def _train(
             report=report,
             stop=stop,
             since=since,
-            programs=programs,
+            stacks=stacks,
         ).run()
     except OSError as error:
         if error.errno not in _STORAGE:

@@ -6,7 +6,7 @@ import keras
 from keras import ops
 
 from models.nmt.dropout import Dropout, keep_all
-from models.nmt.projection import Projection, project_together
+from models.nmt.projection import Projection
 from models.nmt.sizes import Shape
 
 MASKED = -1e9
@@ -92,11 +92,6 @@ class Attention(keras.layers.Layer):
         """Keys and values, each ``[*lead, batch, heads, Lk, head_dim]``."""
         return self._project(memory, self.key, self.value)
 
-    def attend(self, x, keys, values, bias):
-        """Attention from ``x`` to keys and values that are already projected."""
-        (queries,) = self._project(x, self.query)
-        return self._mix(queries, keys, values, bias, keep_all)
-
     def _mix(self, queries, keys, values, bias, dropout: Dropout):
         if self.scale is not None:
             queries = queries * self.scale
@@ -106,12 +101,12 @@ class Attention(keras.layers.Layer):
         weights = ops.softmax(scores, axis=-1)
         weights = ops.cast(dropout(weights), self.compute_dtype)
         mixed = ops.swapaxes(ops.matmul(weights, values), -2, -3)
-        middle = ops.shape(mixed)[len(self.lead) : -2]
-        merged = ops.reshape(mixed, (*self.lead, *middle, self.heads * self.head_dim))
+        front = ops.shape(mixed)[:-2]
+        merged = ops.reshape(mixed, (*front, self.heads * self.head_dim))
         return self.output_projection(merged)
 
     def _project(self, x, *projections: Projection):
-        """Several projections of ``x`` as one product, split into heads.
+        """Projections of ``x``, split into heads.
 
         Args:
           x: ``[*lead, batch, L, d]``.
@@ -119,11 +114,8 @@ class Attention(keras.layers.Layer):
         Returns:
           For each projection ``[*lead, batch, heads, L, head_dim]``.
         """
-        projected = project_together(x, projections)
-        middle = ops.shape(x)[len(self.lead) : -1]
-        parts = (len(projections), self.heads, self.head_dim)
-        projected = ops.reshape(projected, (*self.lead, *middle, *parts))
-        # [*lead, batch, L, part, head, dim] -> [part, *lead, batch, head, L, dim]
-        *front, length, part, head, dim = range(len(self.lead) + 5)
-        projected = ops.transpose(projected, (part, *front, head, length, dim))
-        return ops.unstack(projected, len(projections), axis=0)
+        front = ops.shape(x)[:-1]
+        heads = (
+            ops.reshape(p(x), (*front, self.heads, self.head_dim)) for p in projections
+        )
+        return [ops.swapaxes(each, -2, -3) for each in heads]

@@ -5,10 +5,13 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import keras
 import numpy as np
 from keras import ops
+
+Tensor = Any
 
 # Variables of one shape are updated as one, unless they are larger than this: up to
 # here launching (and tracing, and compiling) a hundred small operations a variable
@@ -27,7 +30,7 @@ class InverseSquareRoot(keras.optimizers.schedules.LearningRateSchedule):
         self.peak = peak
         self.warmup_steps = warmup_steps
 
-    def __call__(self, step):
+    def __call__(self, step: Tensor) -> Tensor:
         step = ops.cast(step, "float32") + 1.0
         warmup = float(max(self.warmup_steps, 1))
         decay = ops.sqrt(warmup / ops.maximum(step, warmup))
@@ -75,7 +78,7 @@ class Adafactor(keras.optimizers.Optimizer):
       clip_threshold: Root mean square above which an update is scaled down.
       momentum: Decay of a running mean of the updates that is applied in their place
         ([N] App. C: .9); 0 keeps none.
-      average_decay: Decay of a running average of the weights, see `averages`; 0
+      ema_decay: Decay of a running average of the weights, see `averages`; 0
         keeps none. The average starts at the first weights and warms up: its decay
         is at most ``(1 + step) / (10 + step)``, so the beginning is soon forgotten.
     """
@@ -90,20 +93,19 @@ class Adafactor(keras.optimizers.Optimizer):
         epsilon_2: float = 1e-3,
         clip_threshold: float = 1.0,
         momentum: float = 0.0,
-        average_decay: float = 0.0,
+        ema_decay: float = 0.0,
         name: str = "adafactor",
-        **kwargs,
     ):
-        super().__init__(learning_rate=learning_rate, name=name, **kwargs)
+        super().__init__(learning_rate=learning_rate, name=name)
         self.stacked = stacked
         self.beta_2_decay = beta_2_decay
         self.epsilon_1 = epsilon_1
         self.epsilon_2 = epsilon_2
         self.clip_threshold = clip_threshold
         self.momentum = momentum
-        self.average_decay = average_decay
+        self.ema_decay = ema_decay
 
-    def build(self, variables) -> None:
+    def build(self, variables: Sequence) -> None:
         if self.built:
             return
         super().build(variables)
@@ -129,12 +131,12 @@ class Adafactor(keras.optimizers.Optimizer):
             group.columns = self._slot((*shape[:-2], shape[-1]), "column_moment")
         if self.momentum:
             group.mean_update = self._slot(shape, "mean_update")
-        if self.average_decay:
+        if self.ema_decay:
             group.average = self._slot(shape, "average")
             group.average.assign(_together(variables))
         return group
 
-    def start_over(self) -> None:
+    def reset(self) -> None:
         """Forgets all updates; averages start at the weights as they now are."""
         self.iterations.assign(0)
         for group in self._groups:
@@ -151,36 +153,33 @@ class Adafactor(keras.optimizers.Optimizer):
         """Leading axes along which updates are independent: group and stack."""
         return 1 + int(self.stacked)
 
-    def update_step(self, gradient, variable, learning_rate) -> None:
-        raise NotImplementedError("all variables are updated together: call apply")
-
-    def _backend_update_step(self, grads, trainable_variables, learning_rate) -> None:
-        """Keras's hook for updates of more than one variable at a time.
-
-        On one device; see `components.train.distributed_optimizer` for several.
-        """
-        self.update_together(grads, trainable_variables, learning_rate)
-
-    def update_together(
-        self, gradients: Sequence, variables: Sequence, learning_rate
+    def apply(
+        self, grads: Sequence, trainable_variables: Sequence | None = None
     ) -> None:
-        """One Adafactor update of all variables.
+        """One update of all variables, on one device.
 
         Args:
-          gradients: One for each variable, of its shape.
-          variables: Those that the optimizer was built on, in that order.
-          learning_rate: Relative to the root mean square of each weight.
+          grads: One for each variable, of its shape.
+          trainable_variables: Those that the optimizer was built on, in that order.
         """
+        variables = trainable_variables or self._trainable_variables
+        self._check(grads, variables)
+        self.update(grads, variables)
+
+    def _check(self, gradients: Sequence, variables: Sequence) -> None:
         if not len(gradients) == len(variables) == len(self._trainable_variables):
             raise ValueError(
                 f"{len(gradients)} gradients for the "
                 f"{len(self._trainable_variables)} variables of the optimizer: each "
                 "must have one"
             )
+
+    def update(self, gradients: Sequence, variables: Sequence) -> None:
+        """One Adafactor update of all variables; arguments as of `apply`."""
         step = ops.cast(self.iterations + 1, "float32")
-        rate = ops.cast(learning_rate, "float32")
+        rate = ops.cast(self.learning_rate, "float32")
         decay = 1.0 - ops.power(step, self.beta_2_decay)
-        keep = ops.minimum(self.average_decay, (1.0 + step) / (10.0 + step))
+        keep = ops.minimum(self.ema_decay, (1.0 + step) / (10.0 + step))
         for group in self._groups:
             members = [variables[place] for place in group.members]
             gradient = _together([gradients[place] for place in group.members])
@@ -197,6 +196,7 @@ class Adafactor(keras.optimizers.Optimizer):
                 self.assign(variable, ops.cast(value, variable.dtype))
             if group.average is not None:
                 self.assign(group.average, _average(group.average, weight, keep))
+        self.assign_add(self.iterations, 1)
 
     def _scale(self, group: _Group, squared, decay):
         """The factor of each gradient (algorithm 4 of the paper); moves the moments."""
@@ -212,11 +212,11 @@ class Adafactor(keras.optimizers.Optimizer):
         row_factor = ops.expand_dims(ops.rsqrt(row_share), -1)
         return row_factor * ops.expand_dims(ops.rsqrt(column), -2)
 
-    def averages(self) -> list[np.ndarray]:
+    def averages(self) -> list[Tensor]:
         """The running average of each variable, in the order of the variables."""
-        found: dict[int, np.ndarray] = {}
+        found: dict[int, Tensor] = {}
         for group in self._groups:
-            values = ops.convert_to_numpy(group.average)
+            values = _apart(ops.convert_to_tensor(group.average))
             found.update(zip(group.members, values, strict=True))
         return [found[place] for place in range(len(found))]
 
@@ -258,7 +258,7 @@ class Adafactor(keras.optimizers.Optimizer):
             "epsilon_2": self.epsilon_2,
             "clip_threshold": self.clip_threshold,
             "momentum": self.momentum,
-            "average_decay": self.average_decay,
+            "ema_decay": self.ema_decay,
         }
 
 

@@ -22,6 +22,7 @@ from keras import ops
 
 from models.nmt.attention import segment_mask
 from models.nmt.dropout import Dropout, keep_all
+from models.nmt.fast.training_loss import projected_cross_entropy
 from models.nmt.layers import (
     DecoderLayer,
     Embedding,
@@ -29,7 +30,7 @@ from models.nmt.layers import (
     make_norm,
     sinusoids,
 )
-from models.nmt.loss import projected_cross_entropy, token_cross_entropy
+from models.nmt.loss import token_cross_entropy
 from models.nmt.projection import Projection
 from models.nmt.relative_bias import RelativeBias
 from models.nmt.sizes import ParameterCount, Shape
@@ -106,7 +107,7 @@ class Transformer(keras.Model):
         self.softmax = Projection(lead, d, vocabulary_size, d**-0.5, name="softmax")
 
     def build(self, input_shape=None) -> None:
-        for layer in self._flatten_layers(include_self=False, recursive=False):
+        for layer in self.layers:
             layer.build()
         self.built = True
 
@@ -122,6 +123,7 @@ class Transformer(keras.Model):
         for weight in self.trainable_variables:
             fill = ops.ones if weight.name == "scale" else ops.zeros
             weight.assign(fill(weight.shape, weight.dtype))
+        # Keras has no public way to the layers inside of layers.
         for layer in self._flatten_layers(include_self=False):
             stddev = getattr(layer, "stddev", None)
             if stddev is None:

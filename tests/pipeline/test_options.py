@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import importlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
@@ -142,10 +141,7 @@ def test_the_help_is_that_of_the_docstrings():
 
 @pytest.mark.parametrize("name", cli.COMMANDS)
 def test_every_option_of_every_command_is_explained(name):
-    module, cls, _ = cli.COMMANDS[name]
-    known = options.list_options(
-        getattr(importlib.import_module(f"pipeline.{module}"), cls)
-    )
+    known = options.list_options(cli.command_class(name))
     assert [one.path for one in known if not one.help] == []
     flags = [one.flag for one in known if one.flag]
     assert len(set(flags)) == len(flags)

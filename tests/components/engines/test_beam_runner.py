@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+import io
+import logging
 import os
 import shutil
+import subprocess
+import sys
 import tarfile
 from pathlib import Path
 
@@ -129,3 +134,38 @@ def test_the_number_of_pairs_is_told_from_the_size_of_files(tmp_path):
     synthetic = ingest.Config(synthetic=SyntheticConfig(train_sentences=300_000))
     inputs = list_inputs(synthetic, tmp_path, TASKS)
     assert about_pairs(synthetic, inputs) == 600_000
+
+
+def test_a_full_disk_is_one_line_without_a_traceback(tmp_path, caplog):
+    full = RuntimeError(
+        f"OSError: [Errno {errno.ENOSPC}] No space left [while running]"
+    )
+    handler = logging.StreamHandler(stream := io.StringIO())
+    logging.getLogger().addHandler(handler)
+    try:
+        with pytest.raises(UserError, match="out: cannot be written: No space left"):
+            with beam_runner.writing_to(tmp_path / "out"):
+                logging.getLogger("apache_beam").error(full)
+                logging.getLogger("apache_beam").error("another matter")
+                raise full
+        assert stream.getvalue() == "another matter\n"
+    finally:
+        logging.getLogger().removeHandler(handler)
+    assert not handler.filters
+
+
+def test_a_worker_ends_when_the_main_process_is_killed():
+    worker = "from components.engines.beam_worker import end_with; import os, sys; "
+    worker += "print(os.getpid(), flush=True); end_with(int(sys.argv[1]))"
+    main = (
+        "import os, subprocess, sys, time; "
+        "subprocess.Popen([sys.executable, '-c', sys.argv[1], str(os.getpid())]); "
+        "time.sleep(60)"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(SETUP_FILE.parent)}
+    command = [sys.executable, "-c", main, worker]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as process:
+        assert int(process.stdout.readline()) > 0
+        process.kill()
+        # The pipe ends when its last writer, the worker, has ended.
+        assert process.stdout.read() == b""

@@ -13,12 +13,12 @@ from components import select, tokenize
 from components.artifacts.manifest import load
 from components.artifacts.text_shards import read_shard, shard_bytes, split_shards
 from components.artifacts.token_index import TokenIndex
+from components.artifacts.trial_folder import WEIGHTS
 from components.ingest.config import TextTask
 from components.select.config import MODELS, Contrastive
 from components.select.contrastive_score import ContrastiveScore
 from components.select.scoring_models import ScoringModels
 from components.tokenize.vocabulary import Vocabulary
-from components.train.layout import WEIGHTS
 from models.errors import UserError
 from tests.components.select.noisy_text import TASKS, pairs, write_ingest
 

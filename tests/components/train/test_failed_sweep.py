@@ -8,9 +8,9 @@ import pytest
 from components import evaluate
 from components.artifacts import metrics_table
 from components.artifacts.trial import Trial
+from components.artifacts.trial_folder import TrialRecord
 from components.train import run
 from components.train.config import Config
-from components.train.layout import load_record
 from models.nmt.sizes import count_parameters, get_shape
 from tests.components.train.sweep_data import TASKS, VOCABULARY
 from tests.components.train.token_files import write_tokens
@@ -22,7 +22,7 @@ CONFIG = Config(
     sizes=("2k",),
     mixtures=(0.3, 0.8),
     steps=60,
-    steps_per_call=5,
+    steps_per_execution=5,
     batch_tokens=60,
     learning_rate=1e30,
     warmup_steps=1,
@@ -42,9 +42,9 @@ def test_the_table_carries_what_failed(tmp_path, caplog):
         made = run(CONFIG, trials=tuple(trials), output=tmp_path / "train", **places)
     assert (made.counts["failed"], made.counts["crashed"]) == (2, 0)
     for trial in trials:
-        record = load_record(tmp_path / "train" / trial.id)
-        assert record["status"] == "failed" and record["step"] < 60
-        assert "in steps" in record["reason"]
+        record = TrialRecord.load(tmp_path / "train" / trial.id)
+        assert record.status == "failed" and record.step < 60
+        assert "in steps" in record.reason
         assert f"{trial.id}: loss became" in caplog.text
     evaluate.run(
         evaluate.Config(),

@@ -34,7 +34,7 @@ def draw(
         mixture.row_probabilities(weights, rows.examples),
         np.array(seeds),
         batch_rows=batch_rows,
-        steps_per_call=call,
+        steps_per_execution=call,
         start_step=start,
         stop_step=stop,
         drawn=drawn,
@@ -92,7 +92,7 @@ def test_a_trial_sees_the_same_alone_and_in_a_stack(rows):
     np.testing.assert_array_equal(together[:, 1], alone[:, 0])
 
 
-def test_steps_per_call_does_not_matter(rows):
+def test_steps_per_execution_does_not_matter(rows):
     one, _ = draw(rows, [[0.45, 0.55]], [2], stop=40, call=1)
     ten, _ = draw(rows, [[0.45, 0.55]], [2], stop=40, call=20)
     np.testing.assert_array_equal(one, ten)

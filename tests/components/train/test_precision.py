@@ -16,11 +16,11 @@ CONFIG = Config(
     sizes=("2k",),
     mixtures=(0.3, 0.8),
     steps=120,
-    steps_per_call=20,
+    steps_per_execution=20,
     batch_tokens=60,
     warmup_steps=20,
     evaluations=2,
-    average_decay=0.9,
+    ema_decay=0.9,
     precision="mixed_bfloat16",
 )
 

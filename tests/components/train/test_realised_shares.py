@@ -37,7 +37,7 @@ def realised(rows, probabilities):
         probabilities,
         np.arange(len(WEIGHTS)),
         batch_rows=BATCH,
-        steps_per_call=STEPS,
+        steps_per_execution=STEPS,
         start_step=0,
         stop_step=STEPS,
         drawn=np.zeros(WEIGHTS.shape, np.int64),

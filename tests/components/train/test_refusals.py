@@ -16,8 +16,8 @@ from components.artifacts.trial import Trial
 from components.engines import preemption
 from components.train import run, storage, worker
 from components.train.config import Config
+from components.train.curves import evaluation_steps
 from components.train.group import form_groups
-from components.train.milestones import evaluation_steps
 from components.train.sweep_data import batch_rows, micro_batches
 from models.errors import FieldError, UserError
 from models.nmt.sizes import count_parameters, get_shape
@@ -36,7 +36,7 @@ def no_workers(monkeypatch):
     def start(*_):
         raise AssertionError("a worker was started")
 
-    monkeypatch.setattr("components.train.workers._start", start)
+    monkeypatch.setattr("components.train.worker_pool._start", start)
 
 
 def train(tokens, output, *trials, config=CONFIG):
@@ -87,7 +87,7 @@ def test_a_disk_without_room(tmp_path, monkeypatch):
 
 
 def test_room_is_counted_for_what_is_written():
-    config = dataclasses.replace(CONFIG, stack=2, average_decay=0.9)
+    config = dataclasses.replace(CONFIG, stack=2, ema_decay=0.9)
     trials = [trial((p, 1 - p)) for p in (0.1, 0.2, 0.3, 0.4)]
     groups = form_groups(config, trials)
     total = count_parameters(get_shape("2k"), VOCABULARY).total
@@ -136,9 +136,7 @@ def test_parts_are_of_one_size_and_as_few_as_fit():
         parts(11, 10)
 
 
-@pytest.mark.parametrize(
-    "field, value", [("micro_batch_tokens", 0), ("keep_checkpoints", 0)]
-)
+@pytest.mark.parametrize("field, value", [("micro_batch_tokens", 0)])
 def test_options_out_of_range(field, value):
     with pytest.raises(FieldError, match=f"{field}: got 0, expected at least 1"):
         dataclasses.replace(CONFIG, **{field: value})

@@ -7,7 +7,7 @@ import pytest
 import tensorflow as tf
 
 from components.train.config import Config
-from components.train.program import Program
+from components.train.model_stack import ModelStack
 from components.train.rows import FIELDS
 from models.errors import UserError
 from models.nmt.sizes import get_shape
@@ -27,12 +27,12 @@ CONFIG = Config(
     dropout=0.2,
     label_smoothing=0.1,
     momentum=0.8,
-    average_decay=0.9,
+    ema_decay=0.9,
 )
 
 
 def program(config=CONFIG):
-    return Program(config, get_shape(SIZE), VOCABULARY, [4, 5])
+    return ModelStack(config, get_shape(SIZE), VOCABULARY, [4, 5])
 
 
 def batches(steps, seed):
@@ -98,7 +98,7 @@ def test_trials_steps_and_parts_of_a_batch_have_masks_of_their_own():
 def test_a_trial_is_the_same_alone_and_beside_others(interrupted):
     """Its masks, too: what a trial comes to is a function of itself."""
     losses, _, _, _ = interrupted
-    alone = Program(CONFIG, get_shape(SIZE), VOCABULARY, [5])
+    alone = ModelStack(CONFIG, get_shape(SIZE), VOCABULARY, [5])
     for seed, stacked in enumerate(losses):
         (own,) = alone.train([field[:, 1:] for field in batches(6, seed)])
         assert own == pytest.approx(stacked[1], rel=1e-4)

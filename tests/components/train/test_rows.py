@@ -17,7 +17,12 @@ def tokens(tmp_path):
 
 
 def drawn(source, **changes):
-    options = {"batch_rows": 5, "steps_per_call": 4, "start_step": 0, "stop_step": 40}
+    options = {
+        "batch_rows": 5,
+        "steps_per_execution": 4,
+        "start_step": 0,
+        "stop_step": 40,
+    }
     probabilities = np.array([[0.3, 0.7], [0.8, 0.2]])
     return list(
         mixture.batches(
@@ -78,7 +83,7 @@ def test_a_task_without_data_may_have_weight_zero(tmp_path):
         probabilities,
         np.array([0]),
         batch_rows=4,
-        steps_per_call=5,
+        steps_per_execution=5,
         start_step=0,
         stop_step=50,
         drawn=np.zeros((1, 2), np.int64),

@@ -14,9 +14,9 @@ import pytest
 
 from components.artifacts import checkpoints, manifest, metrics_table
 from components.artifacts.trial import Trial
-from components.train import run, sweep, workers
+from components.artifacts.trial_folder import CURVE, WEIGHTS, TrialRecord
+from components.train import run, sweep, worker_pool
 from components.train.config import Config
-from components.train.layout import CURVE, WEIGHTS, load_record
 from tests.components.train.token_files import write_tokens
 
 pytestmark = pytest.mark.slow
@@ -27,7 +27,7 @@ CONFIG = Config(
     sizes=("2k",),
     mixtures=(0.3, 0.8),
     steps=200,
-    steps_per_call=5,
+    steps_per_execution=5,
     batch_tokens=60,
     warmup_steps=10,
     evaluations=3,
@@ -37,7 +37,7 @@ CONFIG = Config(
     momentum=0.9,
     dropout=0.1,
     label_smoothing=0.1,
-    average_decay=0.9,
+    ema_decay=0.9,
     micro_batch_tokens=24,
 )
 FIRST, SECOND = (
@@ -108,19 +108,19 @@ def test_a_whole_sweep(uninterrupted):
     assert made.counts["trials"] == 2
     assert (made.counts["failed"], made.counts["crashed"]) == (0, 0)
     assert not (output / ".progress").exists()
-    record = load_record(output / FIRST.id)
-    assert record["status"] == "done" and record["step"] == 200
-    assert record["realised_example_share"]["en-de"] == pytest.approx(0.3, abs=0.1)
-    phases = record["seconds_by_phase"]
+    record = TrialRecord.load(output / FIRST.id)
+    assert record.status == "done" and record.step == 200
+    assert record.realised_example_share["en-de"] == pytest.approx(0.3, abs=0.1)
+    phases = record.seconds_by_phase
     assert set(phases) == {
         "start_up", "compilation", "training", "evaluation", "checkpoints"
     }  # fmt: skip
     assert all(seconds > 0 for seconds in phases.values())
-    assert record["seconds"] == pytest.approx(sum(phases.values()), abs=0.01)
+    assert record.seconds == pytest.approx(sum(phases.values()), abs=0.01)
     curve = metrics_table.load(output / FIRST.id / CURVE)
     losses = {row.step: row.loss for row in curve if row.task == "en-de"}
-    best = record["best"]["en-de/in_domain"]
-    assert losses[best["step"]] == best["loss"] == min(losses.values())
+    best = record.best["en-de/in_domain"]
+    assert losses[best.step] == best.loss == min(losses.values())
 
 
 EXPERIMENT = """\
@@ -131,7 +131,7 @@ train:
   sizes: [2k]
   mixtures: [0.3, 0.8]
   steps: 200
-  steps_per_call: 5
+  steps_per_execution: 5
   batch_tokens: 60
   warmup_steps: 10
   evaluations: 3
@@ -140,7 +140,7 @@ train:
   momentum: 0.9
   dropout: 0.1
   label_smoothing: 0.1
-  average_decay: 0.9
+  ema_decay: 0.9
   micro_batch_tokens: 24
 fit: {single_size: true}
 """
@@ -181,15 +181,15 @@ def test_stopped_killed_and_crashed_it_ends_as_if_nothing_had_happened(
     # the sweep goes on without it.
     monkeypatch.setattr(sweep, "Progress", Killing)
     Killing.signals = {(FIRST.id, 150): signal.SIGKILL}
-    monkeypatch.setattr(workers, "_start", second_one_dies(workers._start))
+    monkeypatch.setattr(worker_pool, "_start", second_one_dies(worker_pool._start))
     made = train(tokens, output)
     assert Killing.signals == {}
     assert (made.counts["failed"], made.counts["crashed"]) == (1, 1)
     assert_same(output, uninterrupted[0], SECOND)
-    record = load_record(output / FIRST.id)
-    assert record["status"] == "failed"
-    assert "status -9 (SIGKILL), 2 times; the last good checkpoint" in record["reason"]
-    assert 140 <= record["step"] <= 155
+    record = TrialRecord.load(output / FIRST.id)
+    assert record.status == "failed"
+    assert "status -9 (SIGKILL), 2 times; the last good checkpoint" in record.reason
+    assert 140 <= record.step <= 155
     assert "go on in a new one" in caplog.text
     assert "the same command tries them again" in caplog.text
     assert made.key != uninterrupted[1].key

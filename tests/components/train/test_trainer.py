@@ -1,4 +1,4 @@
-"""Training that is interrupted, fails or shares its program with others."""
+"""Training that is interrupted, fails or shares its models with others."""
 
 import contextlib
 import dataclasses
@@ -8,27 +8,26 @@ import numpy as np
 import pytest
 
 from components.artifacts import checkpoints, metrics_table
+from components.artifacts.trial_folder import CURVE, WEIGHTS, TrialRecord
 from components.engines.cross_entropy import Scorer
 from components.train.config import Anneal, Config
 from components.train.group import Group
-from components.train.layout import CURVE, WEIGHTS, load_record
-from components.train.program import Program
-from components.train.programs import Programs
+from components.train.model_stack import ModelStack, StackCache
 from components.train.sweep_data import batch_rows
 from components.train.trainer import GroupTrainer
 from models.errors import UserError
 from models.nmt.sizes import get_shape
-from tests.components.train.board_files import scalars
+from tests.components.train.read_events import scalars
 from tests.components.train.sweep_data import group, sweep_data
 
 CONFIG = Config(
     sizes=("2k",),
     mixtures=(0.3, 0.8),
     steps=40,
-    steps_per_call=5,
+    steps_per_execution=5,
     batch_tokens=60,
     warmup_steps=10,
-    average_decay=0.9,
+    ema_decay=0.9,
     evaluations=4,
     checkpoint_seconds=0,
 )
@@ -39,7 +38,7 @@ def data():
     return sweep_data()
 
 
-def train(data, folder, members, *, at=None, config=CONFIG, programs=None):
+def train(data, folder, members, *, at=None, config=CONFIG, stacks=None):
     """Trains a group; ``at``: step -> what to do to the trainer at that step."""
 
     def report(step, _steps):
@@ -53,7 +52,7 @@ def train(data, folder, members, *, at=None, config=CONFIG, programs=None):
         output=folder,
         progress=folder / ".progress",
         report=report,
-        programs=programs,
+        stacks=stacks,
     )
     if at and 0 in at:
         at[0](trainer)
@@ -78,7 +77,7 @@ def uninterrupted(data, tmp_path_factory):
 
 
 def test_it_learns(data, uninterrupted):
-    fresh = Program(CONFIG, get_shape("2k"), data.vocabulary_size, [0, 1])
+    fresh = ModelStack(CONFIG, get_shape("2k"), data.vocabulary_size, [0, 1])
     before = fresh.evaluate(data.test_sets)
     for place, (_, curve) in enumerate(results(uninterrupted, group())):
         after = [row.loss for row in curve if row.step == 40]
@@ -87,13 +86,13 @@ def test_it_learns(data, uninterrupted):
         assert all(b < a - 0.2 for a, b in zip(start, after, strict=True))
 
 
-def test_groups_of_one_size_share_a_program_and_nothing_else(
+def test_groups_of_one_size_share_a_stack_and_nothing_else(
     data, uninterrupted, tmp_path
 ):
-    programs = Programs(CONFIG, data.vocabulary_size)
-    first = train(data, tmp_path / "a", group(seeds=(7, 8)), programs=programs)
-    second = train(data, tmp_path / "b", group(), programs=programs)
-    assert second.program is first.program
+    stacks = StackCache(CONFIG, data.vocabulary_size)
+    first = train(data, tmp_path / "a", group(seeds=(7, 8)), stacks=stacks)
+    second = train(data, tmp_path / "b", group(), stacks=stacks)
+    assert second.stack is first.stack
     for alone, shared in zip(
         results(uninterrupted, group()), results(tmp_path / "b", group()), strict=True
     ):
@@ -103,18 +102,18 @@ def test_groups_of_one_size_share_a_program_and_nothing_else(
 
 
 @pytest.mark.parametrize("block", ["t5", "vaswani"])
-def test_a_program_starts_over_as_if_new(block):
+def test_a_stack_is_reset_as_if_new(block):
     """Whatever it has been through; averages of the weights included."""
     config = dataclasses.replace(CONFIG, momentum=0.9)
     shape = dataclasses.replace(get_shape("2k"), block=block)
 
     def make():
-        return Program(config, shape, 30, [3, 4])
+        return ModelStack(config, shape, 30, [3, 4])
 
     used = make()
     for variable in (*used.model.trainable_variables, *used.optimizer.variables):
         variable.assign(variable.numpy() + 1)
-    used.start_over([3, 4])
+    used.reset([3, 4])
     fresh = make().state()
     state = used.state()
     assert state.keys() == fresh.keys()
@@ -194,7 +193,7 @@ def test_a_trial_alone_and_in_a_stack_is_the_same(data, uninterrupted, tmp_path)
 
 def poison(trainer):
     """Makes the first trial of a stack diverge."""
-    kernel = trainer.program.model.softmax.kernel
+    kernel = trainer.stack.model.softmax.kernel
     values = kernel.numpy()
     values[0, 0, 0] = np.nan
     kernel.assign(values)
@@ -205,21 +204,23 @@ def test_a_failing_trial_does_not_take_the_others_along(data, tmp_path):
     kept = {}
 
     def remember(trainer):
-        kept.update(trainer.program.state())
+        kept.update(trainer.stack.state())
 
     train(data, tmp_path, members, at={20: remember, 25: poison})
-    first, second = (load_record(tmp_path / trial.id) for trial in members.trials)
-    assert first["status"] == "failed"
-    assert "nan in steps 25-30; the last good checkpoint is of step" in first["reason"]
-    assert second["status"] == "done" and second["reason"] is None
+    first, second = (TrialRecord.load(tmp_path / trial.id) for trial in members.trials)
+    assert first.status == "failed"
+    assert "nan in steps 25-30; the last good checkpoint is of step" in first.reason
+    assert second.status == "done" and second.reason is None
     failed, done = (
         metrics_table.load(tmp_path / trial.id / CURVE) for trial in members.trials
     )
     assert max(row.step for row in failed) <= 25 < max(row.step for row in done)
     assert all(np.isfinite(row.loss) for row in failed + done)
     # The weights of the last good checkpoint are kept.
-    weights, record = checkpoints.load(tmp_path / members.trials[0].id / WEIGHTS)
-    assert record["step"] == 20
+    weights, record = checkpoints.load_weights(
+        tmp_path / members.trials[0].id / WEIGHTS
+    )
+    assert record.step == 20
     for name, value in weights.items():
         np.testing.assert_array_equal(value, kept[f"model/{name}"][0])
 
@@ -227,8 +228,8 @@ def test_a_failing_trial_does_not_take_the_others_along(data, tmp_path):
 def test_a_group_stops_when_all_of_it_has_failed(data, tmp_path):
     trainer = train(data, tmp_path, group((0.3,), (0,)), at={0: poison})
     assert trainer.step == 5
-    record = load_record(tmp_path / trainer.group.trials[0].id)
-    assert "the last good checkpoint is of step 0, the start" in record["reason"]
+    record = TrialRecord.load(tmp_path / trainer.group.trials[0].id)
+    assert "the last good checkpoint is of step 0, the start" in record.reason
 
 
 def test_a_checkpoint_of_something_else_is_refused(data, uninterrupted):
@@ -247,7 +248,7 @@ def test_a_checkpoint_of_something_else_is_refused(data, uninterrupted):
 
 def test_evaluation_is_every_sentence_once(data, uninterrupted, monkeypatch):
     trainer = train(data, uninterrupted, group())
-    measured = trainer.program.evaluate(data.test_sets)
+    measured = trainer.stack.evaluate(data.test_sets)
     for test_set, losses in zip(data.test_sets, measured, strict=True):
         assert losses.nats.shape == (2, test_set.sentences)
         # Sentences of 5 and 6 tokens, numbered as the test set numbers them.
@@ -258,9 +259,8 @@ def test_evaluation_is_every_sentence_once(data, uninterrupted, monkeypatch):
         assert sorted(losses.tokens.tolist()) == sorted(expected.tolist())
     # Another batch shape, the same losses.
     monkeypatch.setattr("components.engines.cross_entropy.BATCH_ROWS", 3)
-    with trainer.program.kept_weights():
-        scorer = Scorer(trainer.program.model)
-        again = [scorer.score(test_set) for test_set in data.test_sets]
+    scorer = Scorer(trainer.stack.final_model())
+    again = [scorer.score(test_set) for test_set in data.test_sets]
     for a, b in zip(measured, again, strict=True):
         np.testing.assert_allclose(a.nats, b.nats, rtol=1e-5)
 

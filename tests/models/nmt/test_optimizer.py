@@ -91,7 +91,7 @@ def test_momentum_is_a_running_mean_of_the_updates():
 def test_average_of_the_weights():
     """Against the same average taken in NumPy, its warm-up and its end included."""
     start, gradients = draw(np.random.default_rng(3), steps=12)
-    optimizer = Adafactor(0.02, average_decay=0.5)
+    optimizer = Adafactor(0.02, ema_decay=0.5)
     variables = [keras.Variable(value) for value in start]
     optimizer.build(variables)
     averages = start
@@ -115,19 +115,21 @@ def test_large_variables_are_updated_on_their_own(monkeypatch):
         np.testing.assert_allclose(a, b, rtol=1e-6)
 
 
-def test_starting_over_forgets_updates_and_keeps_the_rate():
+def test_a_reset_forgets_updates_and_keeps_the_rate():
     start, gradients = draw(np.random.default_rng(5))
-    optimizer = Adafactor(0.02, momentum=0.8, average_decay=0.5)
+    optimizer = Adafactor(0.02, momentum=0.8, ema_decay=0.5)
     variables = [keras.Variable(value) for value in start]
     optimizer.build(variables)
     ends = []
     for _ in range(2):
         for variable, value in zip(variables, start, strict=True):
             variable.assign(value)
-        optimizer.start_over()
+        optimizer.reset()
         for step in gradients:
             optimizer.apply([keras.ops.convert_to_tensor(g) for g in step], variables)
-        ends.append([*(v.numpy() for v in variables), *optimizer.averages()])
+        ends.append(
+            [*(v.numpy() for v in variables), *map(np.asarray, optimizer.averages())]
+        )
     for first, second, value in zip(*ends, [*start, *start], strict=True):
         np.testing.assert_array_equal(first, second)
         assert (first != value).any()

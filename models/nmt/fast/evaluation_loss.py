@@ -10,8 +10,11 @@ float32, the exact maximum is taken after all.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from keras import ops
+
+Tensor = Any
 
 # exp(70) times any vocabulary is finite; a sum above e^-46 has lost nothing that counts
 # to underflow, whose terms are below e^-87.
@@ -20,7 +23,7 @@ _LEAST = 1e-20
 _BLOCK, _MOST_BLOCKS = 128, 64
 
 
-def cross_entropy(x, kernel, target_ids):
+def cross_entropy(x: Tensor, kernel: Tensor, target_ids: Tensor) -> Tensor:
     """``-ln softmax(x @ kernel)[target]``, in float32; has no useful gradient.
 
     Args:
@@ -46,7 +49,7 @@ def cross_entropy(x, kernel, target_ids):
     return ops.reshape(normaliser - chosen, ops.shape(target_ids))
 
 
-def _log_sum_exp(rows, kernel):
+def _log_sum_exp(rows: Tensor, kernel: Tensor) -> Tensor:
     """``log sum exp(rows @ kernel)``: ``[stack, rows, d]``, ``[stack, d, v]`` ->
     ``[stack, rows]``."""
     largest = ops.max(ops.sqrt(ops.sum(ops.square(kernel), axis=1)), axis=-1)
@@ -60,7 +63,7 @@ def _log_sum_exp(rows, kernel):
     )
 
 
-def _sum_exp(rows, kernel, shift):
+def _sum_exp(rows: Tensor, kernel: Tensor, shift: Tensor) -> Tensor:
     """``sum exp(rows @ kernel - shift)``; the shift is one more column.
 
     A block of rows at a time, so that its logits are still in the processor's cache
@@ -77,7 +80,7 @@ def _sum_exp(rows, kernel, shift):
     return ops.concatenate(sums, axis=1)
 
 
-def _exact(rows, kernel):
+def _exact(rows: Tensor, kernel: Tensor) -> Tensor:
     logits = ops.matmul(rows, kernel)
     top = ops.max(logits, axis=-1, keepdims=True)
     total = ops.sum(ops.exp(logits - top), axis=-1)

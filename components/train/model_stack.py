@@ -1,10 +1,8 @@
-"""One compiled program: a stack of trials of one size, its step and its state."""
+"""The models of a group of trials, with their compiled training step and its state."""
 
 from __future__ import annotations
 
-import contextlib
-import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import keras
 import numpy as np
@@ -16,16 +14,15 @@ from components.train import telemetry
 from components.train.config import Config
 from components.train.distributed_optimizer import DistributedAdafactor
 from components.train.sweep_data import micro_batches
-from models.nmt.chains import Compiler, compiled_by
 from models.nmt.dropout import Dropout, keep_all
 from models.nmt.dropout import dropout as make_dropout
 from models.nmt.optimizer import InverseSquareRoot
-from models.nmt.sizes import ParameterCount, Shape
+from models.nmt.sizes import ParameterCount, Shape, get_shape
 from models.nmt.transformer import Transformer
 
 
-class Program:
-    """Models, optimizer and compiled step of a stack of trials.
+class ModelStack:
+    """Models of one size that train side by side, their optimizer and compiled step.
 
     Args:
       config: How to train.
@@ -41,37 +38,45 @@ class Program:
         vocabulary_size: int,
         seeds: Sequence[int],
     ):
-        keras.config.set_dtype_policy(config.precision)
-        self.config = config
+        self.config, self.shape = config, shape
         self.strategy = strategies.build(config.strategy)
         self.stack = len(seeds)
         self._seeds = _as_int32(seeds)
         with self.strategy.scope():
-            self.model = Transformer(shape, vocabulary_size, stack=self.stack)
-            self.model.build()
+            self.model = self._new_model(vocabulary_size, config.precision)
             self.model.initialise(seeds)
             self.optimizer = DistributedAdafactor(
                 InverseSquareRoot(config.learning_rate, config.warmup_steps),
                 stacked=True,
                 momentum=config.momentum,
-                average_decay=config.average_decay,
+                ema_decay=config.ema_decay,
             )
             self.optimizer.build(self.model.trainable_variables)
-        self.scorer = Scorer(self.model)
-        part = strategies.part_to_compile(config.jit, config.strategy, config.precision)
+            # What is evaluated and kept: in float32, and the average where asked for.
+            self._final_model = self.model
+            if config.ema_decay or config.precision != "float32":
+                self._final_model = self._new_model(vocabulary_size, "float32")
+        self.scorer = Scorer(self._final_model)
         # Without AutoGraph, whose translation of our sources and Keras's takes as long
         # as all the rest of the tracing: loops are written out below.
         self._replica_step = tf.function(
-            self._step, jit_compile=part == "step" or None, autograph=False
+            self._step,
+            jit_compile=strategies.compiles_step(config.jit, config.strategy) or None,
+            autograph=False,
         )
-        self._chain_compiler = _compiled_alone() if part == "chains" else None
         self._steps = tf.function(self._run_steps, autograph=False)
 
-    def start_over(self, seeds: Sequence[int]) -> None:
-        """Back to the beginning, as a new program with these seeds."""
+    def _new_model(self, vocabulary_size: int, precision: str) -> Transformer:
+        keras.config.set_dtype_policy(precision)
+        model = Transformer(self.shape, vocabulary_size, stack=self.stack)
+        model.build()
+        return model
+
+    def reset(self, seeds: Sequence[int]) -> None:
+        """Back to the beginning, as a new stack with these seeds."""
         self._seeds = _as_int32(seeds)
         self.model.initialise(seeds)
-        self.optimizer.start_over()
+        self.optimizer.reset()
 
     @property
     def parameters(self) -> ParameterCount:
@@ -94,8 +99,22 @@ class Program:
 
         In float32 whatever the precision of training, as of anyone who loads them.
         """
-        with self.kept_weights(), _in_float32(self.model):
-            return self.scorer.score_all(test_sets)
+        self.final_model()
+        return self.scorer.score_all(test_sets)
+
+    def final_model(self) -> Transformer:
+        """The models with the weights that are evaluated and kept, in float32.
+
+        They differ from `model` where a running average is asked for.
+        """
+        if self._final_model is not self.model:
+            values: Sequence = self.model.trainable_variables
+            if self.config.ema_decay:
+                values = self.optimizer.averages()
+            final = self._final_model.trainable_variables
+            for variable, value in zip(final, values, strict=True):
+                variable.assign(value)
+        return self._final_model
 
     @property
     def learning_rate(self) -> float:
@@ -134,36 +153,16 @@ class Program:
 
     def weights(self, index: int) -> dict[str, np.ndarray]:
         """The weights to keep of one trial, as those of a single model."""
-        with self.kept_weights():
-            return {
-                variable.path: variable.numpy()[index]
-                for variable in self.model.trainable_variables
-            }
+        return {
+            variable.path: variable.numpy()[index]
+            for variable in self.final_model().trainable_variables
+        }
 
     def _variables(self) -> Iterator[tuple[str, keras.Variable]]:
         for variable in self.model.trainable_variables:
             yield f"model/{variable.path}", variable
         for variable in self.optimizer.variables:
             yield f"optimizer/{variable.name}", variable
-
-    @contextlib.contextmanager
-    def kept_weights(self) -> Iterator[None]:
-        """The weights that are evaluated and kept, in place of the raw ones.
-
-        They differ where a running average is asked for.
-        """
-        if not self.config.average_decay:
-            yield
-            return
-        weights = self.model.trainable_variables
-        raw = [weight.numpy() for weight in weights]
-        for weight, value in zip(weights, self.optimizer.averages(), strict=True):
-            weight.assign(value)
-        try:
-            yield
-        finally:
-            for weight, value in zip(weights, raw, strict=True):
-                weight.assign(value)
 
     def _run_steps(self, seeds: tf.Tensor, *fields: tf.Tensor) -> tf.Tensor:
         def one(index: tf.Tensor, total: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
@@ -212,7 +211,7 @@ class Program:
         """
         source, source_segments, target, target_segments = rows
         mask = tf.cast(target_segments > 0, tf.float32)
-        with compiled_by(self._chain_compiler), tf.GradientTape() as tape:
+        with tf.GradientTape() as tape:
             token_losses = self.model.token_losses(
                 source,
                 source_segments,
@@ -273,31 +272,37 @@ class Program:
         return [_part(field, replicas, replica) for field in batch]
 
 
-@contextlib.contextmanager
-def _in_float32(model: Transformer) -> Iterator[None]:
-    """Within, what is traced of the model computes in float32."""
-    policies = [(layer, layer.dtype_policy) for layer in model._flatten_layers()]
-    for layer, _ in policies:
-        layer.dtype_policy = "float32"
-    try:
-        yield
-    finally:
-        for layer, policy in policies:
-            layer.dtype_policy = policy
+class StackCache:
+    """The models of one group, used again for the next group of their size.
+
+    Building and tracing them takes a second or two, and XLA's work comes on top. Groups
+    come sorted by size, so only one stack is kept: memory is for one.
+
+    Args:
+      config: How to train.
+      vocabulary_size: Pieces in the vocabulary.
+    """
+
+    def __init__(self, config: Config, vocabulary_size: int):
+        self.config = config
+        self.vocabulary_size = vocabulary_size
+        self._kept: ModelStack | None = None
+
+    def get(self, size: str, seeds: Sequence[int]) -> ModelStack:
+        """A stack of models of a size, at its beginning."""
+        kept = self._kept
+        if kept and (kept.shape.name, kept.stack) == (size, len(seeds)):
+            kept.reset(seeds)
+            return kept
+        kept = self._kept = None
+        self._kept = ModelStack(
+            self.config, get_shape(size), self.vocabulary_size, seeds
+        )
+        return self._kept
 
 
 def _as_int32(seeds: Sequence[int]) -> tf.Tensor:
     return tf.constant(np.array(seeds, np.int64).astype(np.int32))
-
-
-def _compiled_alone() -> Compiler:
-    """XLA, for each chain by itself; layers of one shape share what it makes."""
-
-    @functools.cache
-    def compiler(function: Callable) -> tf.types.experimental.PolymorphicFunction:
-        return tf.function(function, jit_compile=True, autograph=False)
-
-    return compiler
 
 
 def _part(field: tf.Tensor, parts: int, index: tf.Tensor | int) -> tf.Tensor:

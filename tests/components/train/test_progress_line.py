@@ -6,9 +6,9 @@ import logging
 import pytest
 
 from components.artifacts.trial import Trial
-from components.train import progress
+from components.train import progress_line
 from components.train.group import Group
-from components.train.progress import Progress
+from components.train.progress_line import ProgressLine
 
 
 class Terminal(io.StringIO):
@@ -26,7 +26,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch):
     clock = Clock()
-    monkeypatch.setattr(progress, "time", clock)
+    monkeypatch.setattr(progress_line, "time", clock)
     return clock
 
 
@@ -41,7 +41,7 @@ LARGE, SMALL = group("9k", (0.3, 0.6)), group("2k", (0.1,))
 
 
 def test_time_left_is_work_left_over_speed(clock):
-    found = Progress({LARGE: 300.0, SMALL: 100.0}, jobs=1)
+    found = ProgressLine({LARGE: 300.0, SMALL: 100.0}, jobs=1)
     assert found.seconds_left() is None
     found.step(LARGE, 0, 40)
     clock.now += 30
@@ -59,7 +59,7 @@ def test_time_left_is_work_left_over_speed(clock):
 
 
 def test_a_resumed_group_has_its_speed_from_what_it_did_now(clock):
-    found = Progress({LARGE: 300.0}, jobs=1, before=1000.0)
+    found = ProgressLine({LARGE: 300.0}, jobs=1, before=1000.0)
     found.step(LARGE, 30, 40)
     clock.now += 20
     found.step(LARGE, 32, 40)
@@ -70,7 +70,7 @@ def test_a_resumed_group_has_its_speed_from_what_it_did_now(clock):
 
 def test_the_last_group_alone_sets_the_time(clock):
     """With jobs side by side the sweep lasts at least as long as its slowest."""
-    found = Progress({LARGE: 100.0, SMALL: 100.0}, jobs=2)
+    found = ProgressLine({LARGE: 100.0, SMALL: 100.0}, jobs=2)
     found.step(LARGE, 0, 100)
     found.step(SMALL, 0, 100)
     clock.now += 10
@@ -82,7 +82,7 @@ def test_the_last_group_alone_sets_the_time(clock):
 def test_log_lines_where_there_is_no_terminal(clock, monkeypatch, caplog):
     stream = io.StringIO()
     monkeypatch.setattr("sys.stderr", stream)
-    found = Progress({LARGE: 300.0}, jobs=1)
+    found = ProgressLine({LARGE: 300.0}, jobs=1)
     with caplog.at_level(logging.INFO, "components"):
         assert not found.step(LARGE, 0, 40)
         clock.now += 5
@@ -101,7 +101,7 @@ def test_one_moving_line_on_a_terminal(clock, monkeypatch):
     terminal = Terminal()
     monkeypatch.setattr("sys.stderr", terminal)
     monkeypatch.setenv("COLUMNS", "40")
-    found = Progress({LARGE: 300.0}, jobs=1)
+    found = ProgressLine({LARGE: 300.0}, jobs=1)
     log = logging.getLogger("components.train.sweep")
     before = list(logging.getLogger("components").handlers)
     for step in range(0, 40, 4):

@@ -19,7 +19,7 @@ _LINE_SECONDS = 0.5
 _ERASE = "\r\x1b[K"
 
 
-class Progress:
+class ProgressLine:
     """Wall time of a sweep, how far it is, and how long it will still take.
 
     Time left is work left over the speed so far. Work is counted in multiplications,

@@ -5,7 +5,7 @@ from tensorboard.backend.event_processing.plugin_event_accumulator import (
 )
 from tensorboard.util import tensor_util
 
-from components.train.layout import TENSORBOARD
+from components.artifacts.trial_folder import TENSORBOARD
 
 
 def accumulated(folder, trial):

@@ -1,27 +1,12 @@
-"""When trials are evaluated, and how they are grouped."""
+"""How trials are grouped."""
 
 from components.artifacts.trial import Trial
 from components.train.config import Config
 from components.train.group import form_groups, resumed_groups
-from components.train.milestones import evaluation_steps, is_final
 
 
 def config(**changes):
     return Config(**{"sizes": ("2k",), "mixtures": (0.3,), **changes})
-
-
-def test_evaluations_halve_back_from_the_end():
-    steps = evaluation_steps(config(evaluations=7, final_evaluations=4), 3000)
-    assert steps[-1] == 3000
-    for whole in (1500, 750, 380):
-        assert whole in steps
-    assert all(step % 10 == 0 for step in steps)
-    final = [step for step in steps if is_final(step, 3000)]
-    assert final == [2780, 2850, 2930, 3000]
-
-
-def test_a_very_short_trial_is_still_evaluated():
-    assert evaluation_steps(config(evaluations=3), 10) == (10,)
 
 
 def trials(size, weights, seeds=(0,)):

@@ -71,22 +71,24 @@ def train_all(
       Preempted: SIGTERM came; the workers have saved.
     """
     with preemption.noticed() as stop:
-        crew = _Crew(assignment, groups, events)
+        pool = _Pool(assignment, groups, events)
         try:
-            while crew.has_work():
-                crew.fill(jobs)
-                ready = multiprocessing.connection.wait([stop, *crew.connections()])
+            while pool.has_work():
+                pool.fill(jobs)
+                ready = multiprocessing.connection.wait(
+                    [stop.fileno(), *pool.connections()]
+                )
                 if stop.requested:
                     raise Preempted(
                         "stopped by SIGTERM; training is saved, and the same command "
                         "goes on from there"
                     )
-                crew.listen(ready)
+                pool.listen(ready)
         finally:
-            crew.dismiss()
+            pool.dismiss()
 
 
-class _Crew:
+class _Pool:
     """The workers, and the groups that wait for one."""
 
     def __init__(self, assignment: Assignment, groups: Sequence[Group], events: Events):

@@ -16,24 +16,23 @@ from tensorboard.plugins.hparams import api_pb2, list_session_groups
 from tensorboard.plugins.hparams.backend_context import Context
 
 from components.artifacts import metrics_table
+from components.artifacts.trial_folder import CURVE, TENSORBOARD
 from components.train import telemetry
-from components.train.board import Board
 from components.train.config import Config
-from components.train.layout import CURVE, TENSORBOARD
+from components.train.event_files import TrialEvents
 from components.train.trainer import GroupTrainer
 from models.nmt.sizes import count_parameters, get_shape
-from tests.components.train.board_files import accumulated, values
+from tests.components.train.read_events import accumulated, values
 from tests.components.train.sweep_data import VOCABULARY, group, sweep_data
 
 CONFIG = Config(
     sizes=("2k",),
     mixtures=(0.3, 0.8),
     steps=40,
-    steps_per_call=5,
+    steps_per_execution=5,
     batch_tokens=60,
     warmup_steps=10,
     evaluations=4,
-    profile=True,
 )
 MEMBERS = group()
 
@@ -42,7 +41,7 @@ def first_gradient(trainer):
     """Norm of the first step's gradient, by a tape of its own."""
     batch = next(iter(trainer._batches()))[0]
     *fields, segments = (field[0] for field in batch)
-    model = trainer.program.model
+    model = trainer.stack.model
     with tf.GradientTape() as tape:
         mask = tf.cast(segments > 0, tf.float32)
         nats = model.token_losses(*fields, segments) * mask
@@ -140,15 +139,15 @@ def test_norms(trained, tmp_path):
         report=lambda step, steps: None,
     )
     expected = first_gradient(trainer)
-    weights = trainer.program.model.trainable_variables
+    weights = trainer.stack.model.trainable_variables
     at_start = [
         np.sqrt(sum(np.square(w.numpy()[i]).sum() for w in weights)) for i in (0, 1)
     ]
-    np.testing.assert_allclose(trainer.program.norms()[1], at_start, rtol=1e-6)
+    np.testing.assert_allclose(trainer.stack.norms()[1], at_start, rtol=1e-6)
     fields, _ = next(iter(trainer._batches()))
-    trainer.program.train([field[:1] for field in fields])
+    trainer.stack.train([field[:1] for field in fields])
     # After the first step the running mean is the first square.
-    np.testing.assert_allclose(trainer.program.norms()[0], expected, rtol=1e-4)
+    np.testing.assert_allclose(trainer.stack.norms()[0], expected, rtol=1e-4)
     for trial in MEMBERS.trials:
         assert values(folder, trial, "norm/gradient")[40] > 0
         assert values(folder, trial, "norm/parameters")[40] > 0
@@ -182,22 +181,14 @@ def test_the_sweep_sorts_by_weight(trained):
     folder, _ = trained
     rows = session_groups(folder, "weight/en-de")
     assert [row.name for row in rows] == [t.id for t in reversed(MEMBERS.trials)]
-    told = {name: value for name, value in rows[0].hparams.items()}
-    assert told["size"].string_value == "2k"
-    assert told["n"].number_value == count_parameters(get_shape("2k"), VOCABULARY).n
-    assert told["weight/en-de"].number_value == pytest.approx(0.8)
+    shown = dict(rows[0].hparams.items())
+    assert shown["size"].string_value == "2k"
+    assert shown["n"].number_value == count_parameters(get_shape("2k"), VOCABULARY).n
+    assert shown["weight/en-de"].number_value == pytest.approx(0.8)
     finals = {value.name.tag: value.value for value in rows[0].metric_values}
     losses = values(folder, MEMBERS.trials[1], "loss/en-de/in_domain")
     last = [loss for step, loss in losses.items() if step > 36]
     assert finals["final/en-de/in_domain"] == pytest.approx(np.median(last), rel=1e-6)
-
-
-def test_a_profile_on_request(trained):
-    folder, _ = trained
-    places = list(folder.glob(f"*/{TENSORBOARD}/plugins/profile/*/*.xplane.pb"))
-    assert [path.relative_to(folder).parts[0] for path in places] == [
-        MEMBERS.trials[0].id
-    ]
 
 
 def test_a_resumed_session_takes_back_what_is_not_in_its_checkpoint(tmp_path):
@@ -205,11 +196,11 @@ def test_a_resumed_session_takes_back_what_is_not_in_its_checkpoint(tmp_path):
         id = "trial"
 
     folder = tmp_path / Named.id / TENSORBOARD
-    board = Board(folder)
+    events = TrialEvents(folder)
     for step in (10, 20, 30):
-        board.scalars(step, {"loss": step / 10})
-    resumed = Board(folder, 20)
+        events.scalars(step, {"loss": step / 10})
+    resumed = TrialEvents(folder, 20)
     resumed.scalars(30, {"loss": 7.0})
     assert values(tmp_path, Named, "loss") == {10: 1, 20: 2, 30: 7}
-    Board(folder)  # from the start: all earlier events are forgotten
+    TrialEvents(folder)  # from the start: all earlier events are forgotten
     assert accumulated(tmp_path, Named).Tags()["tensors"] == []

@@ -8,7 +8,7 @@ import pytest
 
 from components.artifacts.trial import Trial
 from components.engines.preemption import Preempted
-from components.train import workers
+from components.train import worker_pool
 from components.train.config import Config
 from components.train.group import form_groups
 from components.train.stopwatch import COMPILATION, TRAINING, Stopwatch
@@ -34,7 +34,7 @@ class Process:
 
 
 class Script:
-    """Stands for ``workers._start``: each worker says the next of some scripts, and
+    """Stands for ``worker_pool._start``: each worker says the next of some scripts, and
     its end of the pipe is closed after it, as by a process that ends."""
 
     def __init__(self, *scripts):
@@ -47,23 +47,23 @@ class Script:
         for message in self.scripts.pop(0):
             theirs.send(message)
         theirs.close()
-        return workers._Worker(Process(), ours, group)
+        return worker_pool._Worker(Process(), ours, group)
 
 
 def train(monkeypatch, *scripts, strategy="default"):
     """Trains both groups; who got which group, and what came of it."""
     script = Script(*scripts)
-    monkeypatch.setattr(workers, "_start", script)
+    monkeypatch.setattr(worker_pool, "_start", script)
     config = dataclasses.replace(CONFIG, strategy=strategy)
-    places = [None] * 4
+    places = [None] * 3
     assignment = Assignment(config, ("en-de", "en-fr"), *places, threads=1)
     done, crashed, steps = [], [], []
-    events = workers.Events(
+    events = worker_pool.Events(
         on_step=lambda group, step, total: steps.append((group, step, total)),
         on_done=done.append,
         on_crash=lambda group, how: crashed.append((group, how)),
     )
-    workers.train_all(assignment, GROUPS, 1, events)
+    worker_pool.train_all(assignment, GROUPS, 1, events)
     assert script.scripts == []
     return script.given, done, crashed, steps
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from models.nmt import scoring
-from models.nmt.loss import projected_cross_entropy
+from models.nmt.fast import evaluation_loss
+from models.nmt.fast.training_loss import projected_cross_entropy
 
 VOCABULARY, D = 57, 6
 
@@ -24,7 +24,7 @@ def test_equal_to_float64(scale):
     kernel = (rng.normal(size=(2, D, VOCABULARY)) * scale).astype("float32")
     targets = rng.integers(0, VOCABULARY, (2, 5, 9))
     expected = reference(x, kernel, targets)
-    found = np.asarray(scoring.cross_entropy(x, kernel, targets))
+    found = np.asarray(evaluation_loss.cross_entropy(x, kernel, targets))
     np.testing.assert_allclose(found, expected, rtol=2e-6, atol=2e-6 * scale**2)
     other = np.asarray(projected_cross_entropy(x, kernel, targets))
     np.testing.assert_allclose(found, other, rtol=2e-6, atol=2e-6 * scale**2)
@@ -32,13 +32,13 @@ def test_equal_to_float64(scale):
 
 @pytest.mark.parametrize("most", [3, 64])
 def test_blocks_of_rows_that_do_not_fit_evenly(monkeypatch, most):
-    monkeypatch.setattr(scoring, "_BLOCK", 7)
-    monkeypatch.setattr(scoring, "_MOST_BLOCKS", most)
+    monkeypatch.setattr(evaluation_loss, "_BLOCK", 7)
+    monkeypatch.setattr(evaluation_loss, "_MOST_BLOCKS", most)
     rng = np.random.default_rng(4)
     x = rng.normal(size=(2, 5, 9, D)).astype("float32")
     kernel = rng.normal(size=(2, D, VOCABULARY)).astype("float32")
     targets = rng.integers(0, VOCABULARY, (2, 5, 9))
-    found = np.asarray(scoring.cross_entropy(x, kernel, targets))
+    found = np.asarray(evaluation_loss.cross_entropy(x, kernel, targets))
     np.testing.assert_allclose(found, reference(x, kernel, targets), rtol=2e-6)
 
 
@@ -48,12 +48,14 @@ def test_a_bound_far_from_the_truth_is_not_trusted():
     kernel = np.full((1, D, VOCABULARY), -9.0, "float32")
     kernel[:, :, 4] = -8.99
     targets = np.array([[[4, 4, 5]]])
-    found = np.asarray(scoring.cross_entropy(x, kernel, targets))
+    found = np.asarray(evaluation_loss.cross_entropy(x, kernel, targets))
     np.testing.assert_allclose(found, reference(x, kernel, targets), rtol=1e-4)
 
 
 def test_an_even_distribution_costs_the_log_of_the_vocabulary():
     x = np.zeros((3, 2, 4, D), "float32")
     kernel = np.ones((3, D, VOCABULARY), "float32")
-    found = np.asarray(scoring.cross_entropy(x, kernel, np.zeros((3, 2, 4), int)))
+    found = np.asarray(
+        evaluation_loss.cross_entropy(x, kernel, np.zeros((3, 2, 4), int))
+    )
     np.testing.assert_allclose(found, np.log(VOCABULARY), rtol=1e-6)
