@@ -91,7 +91,7 @@ def held_out_size(name: str, runs: Observations, bar: str) -> None:
             except UserError as error:
                 print(f"  {kind:<14} refused: {error}")
                 break
-            errors += (predict(rows) - rows.value).tolist()
+            errors += (predict(rows)[0] - rows.value).tolist()
         else:
             chosen = judged is not None and kind == judged.chosen
             mark = "  <- chosen" if chosen else ""

@@ -24,29 +24,32 @@ class Fit:
     """Scaling laws of any table of runs (CSV or Parquet). Only the columns task, n, p
     and loss are required: n counts non-embedding parameters, p is the task's sampling
     probability, loss is in nats per target token. Writes laws.json, coefficients.csv,
-    report.txt, held_out.csv and points.csv; prints the report. `polyscale report DIR`
-    draws the figures.
+    report.txt, held_out.csv and points.csv; prints what they come to. `polyscale
+    report DIR` draws the figures.
 
     Attributes:
       table: CSV or Parquet file, or the folder of a run or of what `evaluate` made.
       out: Folder for the laws.
+      verbose: Print the whole report instead.
       config: How to fit.
     """
 
     table: Path = option("TABLE", positional=True)
     out: Path = option("DIR")
+    verbose: bool = False
     config: fit.Config = options_of(fit.Config, flags=_FLAGS)
 
     def run(self, call: Call) -> None:
-        """Fits, and prints the report."""
+        """Fits, and prints the summary."""
         try:
             fit.run(self.config, table=_table_of(self.table), output=self.out)
         except OSError as error:
             raise UserError(
                 f"--out {self.out}: cannot be written: {error.strerror}"
             ) from None
-        sys.stdout.write((self.out / "report.txt").read_text(encoding="utf-8"))
-        print(f"\nfigures: polyscale report {self.out}")
+        name = "report.txt" if self.verbose else "summary.txt"
+        sys.stdout.write((self.out / name).read_text(encoding="utf-8"))
+        print(f"figures: polyscale report {self.out}")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -116,7 +116,8 @@ def writing_to(output: Path) -> Iterator[None]:
     Raises:
       UserError: The disk is full, or a quota is used up.
     """
-    handlers = [*logging.getLogger().handlers, logging.lastResort]
+    everywhere = (*logging.getLogger().handlers, logging.lastResort)
+    handlers = [handler for handler in everywhere if handler is not None]
     quiet = WithoutHints()
     for handler in handlers:
         handler.addFilter(quiet)

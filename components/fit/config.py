@@ -71,7 +71,8 @@ class Config:
         ``bleurt``, ``comet``), whose distance to its ceiling is.
       test_sets: Test sets to fit on; all of them when empty.
       convergence: Which learning curves are extrapolated, and how far.
-      draws: Draws of the coefficients that are kept for intervals.
+      draws: Draws of the coefficients of the approximate laws, from which weights are
+        chosen.
       uncertainty: ``t`` for calibrated draws, ``perturbation`` for those of [M]
         fn. 5 (1 % Gaussian noise on every point).
       robust_scale: Where soft_l1 turns from squares to absolute values, in units of
@@ -97,7 +98,7 @@ class Config:
     metric: Literal["loss", "bleu", "chrf", "bleurt", "comet"] = "loss"
     test_sets: tuple[str, ...] = ()
     convergence: Convergence = Convergence()
-    draws: int = 1000
+    draws: int = 200
     uncertainty: Literal["t", "perturbation"] = "t"
     robust_scale: float | None = None
     fixed: Mapping[str, float] = dataclasses.field(default_factory=dict)

@@ -19,6 +19,7 @@ from models.laws.choice import KINDS, LawSet
 from models.laws.data_law import DataLaw, DataSpec
 from models.laws.law import Law
 from models.laws.observations import Weighting
+from models.laws.uncertainty import Misfit
 
 FILE_NAME = "laws.json"
 FORMAT = "polyscale.laws"
@@ -142,6 +143,7 @@ def _to_record(law: Law) -> dict[str, Any]:
         "undetermined": list(law.undetermined),
         "noise": dict(law.noise),
         "shared_noise": {task: _matrix(m) for task, m in law.shared_noise.items()},
+        "misfit": dataclasses.asdict(law.misfit),
         "warnings": list(law.warnings),
         **own,
     }
@@ -190,6 +192,7 @@ def _from_record(record: Mapping[str, Any]) -> Law:
             other: np.array(cross, dtype=float)
             for other, cross in record.get("shared_noise", {}).items()
         },
+        misfit=Misfit(**record.get("misfit", {})),
         **own,
     )
 
@@ -216,6 +219,7 @@ def _provenance(record: Mapping[str, Any]) -> Provenance:
             scheme=one["scheme"],
             candidates=tuple(Candidate(**candidate) for candidate in one["candidates"]),
             chosen=one["chosen"],
+            step=one.get("step", 1.0),
         )
         for test_set, one in record.get("backtest", {}).items()
         if "candidates" in one

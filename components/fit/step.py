@@ -14,11 +14,20 @@ import numpy as np
 
 from components.artifacts import manifest, metrics_table
 from components.artifacts.manifest import Manifest, write_atomically
-from components.fit import convergence, held_out, law_file, points, quality, table
+from components.fit import (
+    convergence,
+    held_out,
+    law_file,
+    points,
+    quality,
+    summary,
+    table,
+)
 from components.fit.config import Config
 from components.fit.law_file import LawFile, Provenance
 from components.fit.report import report_text
 from components.fit.runs import Runs, sort_rows
+from components.fit.summary import summary_text
 from models.errors import UserError
 from models.laws import (
     ApproximateLaw,
@@ -96,7 +105,7 @@ def _make(config: Config, source: Path, folder: Path) -> Mapping[str, Any]:
         seed=config.seed,
         backtest=backtests,
     )
-    content = LawFile((*laws, *shared), provenance)
+    content = LawFile(_with_misfit((*laws, *shared), backtests), provenance)
     law_file.save(folder / law_file.FILE_NAME, content)
     if extrapolated:
         text = convergence.to_csv(extrapolated, config.metric)
@@ -111,6 +120,8 @@ def _make(config: Config, source: Path, folder: Path) -> Mapping[str, Any]:
     text = report_text(content, compared)
     text = "\n".join(filter(None, [text, quality.quality_table(qualities)]))
     write_atomically(folder / "report.txt", text + "\n")
+    text = summary_text(content, compared)
+    write_atomically(folder / summary.FILE_NAME, text)
     return {
         "laws": len(content.laws),
         "runs": len(runs.fitted),
@@ -157,6 +168,18 @@ def _fit_shared(
         for _, test_set, group in runs.fitted.by_task()
         if test_set in backtests and backtests[test_set].chosen == SharedLaw.kind
     ]
+
+
+def _with_misfit(
+    laws: Sequence[Law], backtests: Mapping[str, Backtest]
+) -> tuple[Law, ...]:
+    """The laws, each with how wrong its kind was on a size that it had not seen."""
+    return tuple(
+        dataclasses.replace(law, misfit=backtests[law.test_set].misfit(law.kind))
+        if law.test_set in backtests
+        else law
+        for law in laws
+    )
 
 
 def _curves_of(runs: Runs, groups: Sequence[Observations]) -> list[Observations] | None:
@@ -299,9 +322,9 @@ def _fit_kind(
 
 def _fit_one(kind: str, rows: Observations, config: Config, options: Options) -> Law:
     if kind == JointLaw.kind:
-        return fit_joint(rows, options)
+        return fit_joint(rows, options.without_draws())
     if kind == BivariateLaw.kind:
-        return fit_bivariate(rows, options)
+        return fit_bivariate(rows, options.without_draws())
     return fit_approximate(rows, config.capacity, options)
 
 

@@ -26,6 +26,7 @@ from models.laws.power import (
 )
 from models.laws.query import Query
 from models.laws.solver import Array
+from models.laws.uncertainty import Misfit
 
 PERSISTENCE = "persistence"
 # From the most parsimonious to the least: on a tie the first one is taken.
@@ -58,12 +59,14 @@ class Candidate:
       rmse: Root mean square error, the geometric mean over the tasks.
       coefficients: How many it fits, of all tasks.
       points: How many predictions it was judged by.
+      misfit: Standard deviation of the errors that its own intervals do not explain.
     """
 
     law: str
     rmse: float
     coefficients: int
     points: int
+    misfit: float = 0.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,11 +77,20 @@ class Backtest:
       scheme: What was left out, in words.
       candidates: Those that could be judged, the baseline last.
       chosen: The kind of law to use.
+      step: Logarithm of the left-out size over the next smaller one.
     """
 
     scheme: str
     candidates: tuple[Candidate, ...]
     chosen: str
+    step: float = 1.0
+
+    def misfit(self, kind: str) -> Misfit:
+        """How wrong a kind of law is on larger sizes than it has seen."""
+        for one in self.candidates:
+            if one.law == kind:
+                return Misfit(one.misfit, self.step, one.points)
+        return Misfit()
 
     @property
     def errors(self) -> dict[str, float]:
@@ -154,7 +166,13 @@ def backtest(
         if whole
         else f"the largest of 3 sizes left out, 1/{_FOLDS} of the weightings at a time"
     )
-    return Backtest(scheme, candidates, chosen.law)
+    return Backtest(scheme, candidates, chosen.law, _step(usable))
+
+
+def _step(groups: Sequence[Observations]) -> float:
+    """Mean logarithm of the largest size over the next smaller one."""
+    sizes = [np.unique(group.n) for group in groups]
+    return float(np.mean([math.log(own[-1] / own[-2]) for own in sizes]))
 
 
 def fit_kind(
@@ -175,17 +193,26 @@ def fit_kind(
     return [fit_joint(runs, options, JointLaw if kind == JointLaw.kind else SharedLaw)]
 
 
-def predictor(laws: Sequence[Law]) -> Callable[[Observations], Array]:
-    """Predicts rows by whichever of the laws was fitted on their weighting."""
+Predictor = Callable[[Observations], tuple[Array, Array]]
 
-    def predict(rows: Observations) -> Array:
+
+def predictor(laws: Sequence[Law]) -> Predictor:
+    """Predicts rows by whichever of the laws covers their weighting.
+
+    Returns:
+      A function of rows: predicted values, and the variance of a measured value
+      around them, both [rows].
+    """
+
+    def predict(rows: Observations) -> tuple[Array, Array]:
         weightings, index = rows.weightings
-        values = np.full(len(rows), np.nan)
+        values, variances = np.full((2, len(rows)), np.nan)
         for k, weighting in enumerate(weightings):
             law = next(law for law in laws if law.covers(weighting))
             query = Query(rows.n[index == k], weighting)
             values[index == k] = law.predict(query)
-        return values
+            variances[index == k] = law.variance(query)
+        return values, variances
 
     return predict
 
@@ -213,21 +240,42 @@ def _judge(
     kind: str, groups: Sequence[Observations], options: Options
 ) -> Candidate | None:
     """A candidate's errors; None where some task does not allow it."""
-    logs, points, coefficients = [], 0, 0
+    logs, errors, variances, coefficients = [], [], [], 0
     for runs in groups:
-        squares = []
+        own: list[float] = []
         for fold in _folds(runs):
             left = ~fold if len(np.unique(runs.n)) < 4 else runs.n < runs.n.max()
             try:
                 predict, count = candidate(kind, runs.take(left), options)
-                errors = predict(runs.take(fold)) - runs.value[fold]
+                values, spread = predict(runs.take(fold))
             except (UserError, StopIteration):
                 return None
-            squares += (errors**2).tolist()
-        logs.append(0.5 * math.log(max(float(np.mean(squares)), 1e-30)))
-        points += len(squares)
-        coefficients += count
-    return Candidate(kind, math.exp(float(np.mean(logs))), coefficients, points)
+            own += (values - runs.value[fold]).tolist()
+            variances += np.nan_to_num(spread).tolist()
+            coefficients += count
+        logs.append(0.5 * math.log(max(float(np.mean(np.square(own))), 1e-30)))
+        errors += own
+    misfit = _unexplained(np.array(errors), np.array(variances))
+    if any(len(np.unique(runs.n)) < 4 for runs in groups):
+        # The largest size of the other weightings was part of the fit.
+        misfit *= math.sqrt(_FOLDS / (_FOLDS - 1))
+    return Candidate(
+        law=kind,
+        rmse=math.exp(float(np.mean(logs))),
+        coefficients=coefficients,
+        points=len(errors),
+        misfit=misfit,
+    )
+
+
+def _unexplained(errors: Array, variances: Array) -> float:
+    """Standard deviation of errors beyond what their variances explain.
+
+    Half a standard error of the explained part is left to chance, so that a law that
+    is right is rarely thought wrong.
+    """
+    explained = float(variances.mean()) * (1.0 + 0.5 * math.sqrt(2.0 / len(errors)))
+    return math.sqrt(max(float(np.mean(errors**2)) - explained, 0.0))
 
 
 def _judge_data(
@@ -241,7 +289,7 @@ def _judge_data(
     spec = choose_spec(smaller)
     if spec is None:
         return None
-    logs, points, coefficients = [], 0, 0
+    logs, errors, variances, coefficients = [], [], [], 0
     for runs, part in zip(groups, smaller, strict=True):
         left_out = runs.take(np.any(_folds(runs), axis=0))
         known = np.isfinite(left_out.tokens).all(1)
@@ -251,21 +299,21 @@ def _judge_data(
             return None
         if not known.all() or not part.n.max() < left_out.n.min():
             return None
-        squares = (predict_rows(law, left_out) - left_out.value) ** 2
-        logs.append(0.5 * math.log(max(float(np.mean(squares)), 1e-30)))
-        points += len(squares)
+        own = predict_rows(law, left_out) - left_out.value
+        logs.append(0.5 * math.log(max(float(np.mean(own**2)), 1e-30)))
+        errors += own.tolist()
+        variances += [law.residual_sd**2] * len(own)
         coefficients += len(law.parameters)
     return Candidate(
-        DataLaw.kind,
-        math.exp(float(np.mean(logs))),
-        points=points,
+        law=DataLaw.kind,
+        rmse=math.exp(float(np.mean(logs))),
         coefficients=coefficients,
+        points=len(errors),
+        misfit=_unexplained(np.array(errors), np.array(variances)),
     )
 
 
-def candidate(
-    kind: str, runs: Observations, options: Options
-) -> tuple[Callable[[Observations], Array], int]:
+def candidate(kind: str, runs: Observations, options: Options) -> tuple[Predictor, int]:
     """What a candidate predicts, and how many coefficients it has."""
     if kind == PERSISTENCE:
         return _persistence(runs), 0
@@ -273,7 +321,7 @@ def candidate(
     return predictor(laws), sum(len(law.parameters) for law in laws)
 
 
-def _persistence(runs: Observations) -> Callable[[Observations], Array]:
+def _persistence(runs: Observations) -> Predictor:
     """Repeats each weighting's value at the largest size that was seen."""
     weightings, index = runs.weightings
     last = []
@@ -281,12 +329,12 @@ def _persistence(runs: Observations) -> Callable[[Observations], Array]:
         sizes = runs.n[index == k]
         last.append(runs.value[index == k][sizes == sizes.max()].mean())
 
-    def predict(rows: Observations) -> Array:
+    def predict(rows: Observations) -> tuple[Array, Array]:
         found, of = rows.weightings
         values = [
             next(v for w, v in zip(weightings, last, strict=True) if w.same(one))
             for one in found
         ]
-        return np.array(values)[of]
+        return np.array(values)[of], np.zeros(len(rows))
 
     return predict

@@ -83,8 +83,9 @@ def _lack_of_fit(
     _, index = runs.weightings
     # One weighting has one weight, so that weighted values compare within a cell.
     weighted = y * np.sqrt(weights)
-    keys = np.column_stack([index, np.unique(runs.n, return_inverse=True)[1].ravel()])
-    _, cell = np.unique(keys, axis=0, return_inverse=True)
+    sizes, size_of = np.unique(runs.n, return_inverse=True)
+    cells = index * len(sizes) + size_of.ravel()
+    _, cell = np.unique(cells, return_inverse=True)
     cell = cell.ravel()
     count = np.bincount(cell)
     means = np.bincount(cell, weighted) / count

@@ -15,7 +15,7 @@ from models.laws import diagnostics
 from models.laws.law import CEILINGS, AnyLaw
 from models.laws.noise import seed_noise
 from models.laws.observations import Observations
-from models.laws.solver import Array, Form, best_of
+from models.laws.solver import Array, Best, Form, best_of
 from models.laws.uncertainty import (
     Spread,
     calibrated_draws,
@@ -109,6 +109,7 @@ def conclude(
     starts: Array,
     runs: Observations,
     options: Options,
+    best: Best | None = None,
     **own: object,
 ) -> AnyLaw:
     """Fits a form from its starts and writes everything down.
@@ -119,6 +120,7 @@ def conclude(
       starts: Parameters to start from, [starts, parameters].
       runs: The rows, of one task and test set.
       options: How to fit.
+      best: The fitted parameters, where they have been found with others' in a batch.
       own: Attributes that only this kind of law has.
 
     Raises:
@@ -126,11 +128,11 @@ def conclude(
     """
     y = target(runs)
     where = f"fit {law.kind} {runs.task[0]}/{runs.test_set[0]}"
-    bound, free = _bounded(form, options, where)
+    bound, free = bounded(form, options, where)
     _check_count(len(y), int(free.sum()), where)
     scale = robust_scale(y, options)
     noise = seed_noise(runs, y)
-    best = best_of(bound, y, starts, scale=scale, weights=noise.weights)
+    best = best or best_of(bound, y, starts, scale=scale, weights=noise.weights)
     known = spread(bound, y, best.theta, scale=scale, free=free, weights=noise.weights)
     draws = _draws(bound, y, best.theta, known, noise.weights, options, where)
     if options.uncertainty == "perturbation" and len(draws) > 1:
@@ -173,7 +175,7 @@ def _names(form: Form, chosen: np.ndarray) -> tuple[str, ...]:
     return tuple(form.names[k] for k in np.flatnonzero(chosen))
 
 
-def _bounded(form: Form, options: Options, where: str) -> tuple[_Fixed, np.ndarray]:
+def bounded(form: Form, options: Options, where: str) -> tuple[_Fixed, np.ndarray]:
     """The form with its given parameters pinned, and which ones are free."""
     lower, upper = form.lower.copy(), form.upper.copy()
     free = np.ones(len(form.names), dtype=bool)

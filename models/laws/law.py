@@ -15,25 +15,9 @@ from models.laws.observations import Weighting
 from models.laws.printing import law_text
 from models.laws.query import Points, Query, Shares
 from models.laws.solver import Array, Form
-from models.laws.uncertainty import delta_variance, t_factor
+from models.laws.uncertainty import Coefficient, Misfit, delta_variance, t_factor
 
 CEILINGS = {"bleu": 100.0, "chrf": 100.0, "bleurt": 1.0, "comet": 1.0}
-
-
-@dataclasses.dataclass(frozen=True)
-class Coefficient:
-    """One estimated coefficient.
-
-    Attributes:
-      value: The estimate.
-      standard_error: Infinite where the runs do not determine it.
-      low, high: Interval; what cannot be negative ends at 0.
-    """
-
-    value: float
-    standard_error: float
-    low: float
-    high: float
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -61,6 +45,7 @@ class Law(abc.ABC):
       noise: Label of a weighting -> its noise over ``residual_sd``, where seeds tell.
       shared_noise: Another task -> covariance of these coefficients with those of its
         law, [parameters, its parameters]; see `models.laws.shared_noise`.
+      misfit: How wrong this kind of law is on larger sizes than it has seen.
     """
 
     kind: ClassVar[str]
@@ -85,6 +70,7 @@ class Law(abc.ABC):
     undetermined: tuple[str, ...] = ()
     noise: Mapping[str, float] = dataclasses.field(default_factory=dict)
     shared_noise: Mapping[str, Array] = dataclasses.field(default_factory=dict)
+    misfit: Misfit = Misfit()
 
     @property
     @abc.abstractmethod
@@ -197,13 +183,30 @@ class Law(abc.ABC):
         if self.dof <= 0:
             endless = np.full(points.shape, np.inf)
             return -endless, endless
-        variance = delta_variance(jacobian[0], self.covariance)
-        if measured:
-            ratio = self._noise_ratio(points) if self.noise else 1.0
-            variance = variance + (self.residual_sd * ratio) ** 2
+        variance = self._variance(points, jacobian[0], measured)
         half = t_factor(level, self.dof) * np.sqrt(np.maximum(variance, 0.0))
+        if self.misfit.sd > 0:
+            wrong = self.misfit.at(points.n, self.fitted_range["n"][1])
+            half = np.hypot(half, t_factor(level, self.misfit.points) * wrong)
         low, high = self.possible(values[0] - half), self.possible(values[0] + half)
         return low.reshape(points.shape), high.reshape(points.shape)
+
+    def variance(self, query: Query) -> Array:
+        """Variance of a newly measured value around the prediction, without misfit.
+
+        Returns:
+          [rows]; NaN where the fit had no degree of freedom.
+        """
+        points = self._points(query)
+        jacobian = self._evaluate(points, self.theta[None])[1]
+        return self._variance(points, jacobian[0], measured=True)
+
+    def _variance(self, points: Points, jacobian: Array, measured: bool) -> Array:
+        variance = delta_variance(jacobian, self.covariance)
+        if not measured:
+            return variance
+        ratio = self._noise_ratio(points) if self.noise else 1.0
+        return variance + (self.residual_sd * ratio) ** 2
 
     def possible(self, values: Array) -> Array:
         """The nearest values that the metric can have: no loss is below 0.

@@ -117,7 +117,9 @@ class Observations:
         groups, group_of = np.unique(self.group, return_inverse=True)
         shares = np.nan_to_num(self.shares, nan=-1.0)
         keys = np.column_stack([self.p, shares, group_of.ravel()])
-        distinct, index = np.unique(keys.round(9), axis=0, return_inverse=True)
+        distinct, index = keys[:1].round(9), np.zeros(len(keys), dtype=np.int64)
+        if not (keys == keys[0]).all():
+            distinct, index = np.unique(keys.round(9), axis=0, return_inverse=True)
         own = distinct[:, 0].tolist()
         one_each = len(set(own)) * len(groups) >= len(own)
         found = []

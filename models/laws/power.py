@@ -8,18 +8,27 @@ one alpha only.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import ClassVar, TypeVar
 
 import numpy as np
 
 from models.errors import UserError
 from models.laws import grouped
-from models.laws.fitting import Options, check_sizes, conclude, reference_size, target
+from models.laws.fitting import (
+    Options,
+    bounded,
+    check_sizes,
+    conclude,
+    reference_size,
+    robust_scale,
+    target,
+)
 from models.laws.grouped import GroupedPowerLaw
 from models.laws.law import Law
 from models.laws.observations import Observations, Weighting
 from models.laws.query import Points
-from models.laws.solver import Array
+from models.laws.solver import Array, best_of_each
 
 _NAMED = 5
 
@@ -111,15 +120,7 @@ def fit_univariate(runs: Observations, options: Options | None = None) -> Indivi
       UserError: Fewer sizes than coefficients.
     """
     options = options or Options()
-    weightings, _ = runs.weightings
-    sizes = len(np.unique(runs.n))
-    needed = 3 - len({"alpha", "beta", "irreducible_loss"} & set(options.fixed))
-    if sizes < needed:
-        raise UserError(
-            f"fit individual {runs.task[0]}/{runs.test_set[0]}: p = "
-            f"{weightings[0].label} has {sizes} model size{'s' * (sizes > 1)}, needs "
-            f"{needed}; runs: {', '.join(dict.fromkeys(runs.trial.tolist()))}"
-        )
+    _check_alone(runs, options)
     return _fit(IndividualLaw, runs, options)
 
 
@@ -141,21 +142,64 @@ def fit_individual(
     # One law a weighting is looked at, not propagated.
     options = (options or Options()).without_draws()
     weightings, _ = runs.weightings
-    laws, left_out = [], []
-    for k, rows in enumerate(runs.by_weighting()):
+    parts, refused = [], {}
+    for weighting, rows in zip(weightings, runs.by_weighting(), strict=True):
         try:
-            laws.append(fit_univariate(rows, options))
+            _check_alone(rows, options)
         except UserError as error:
-            left_out.append((weightings[k].label, str(error)))
-    if len(left_out) < 2:
-        return laws, [said for _, said in left_out]
-    labels = [label for label, _ in left_out]
-    shown = "; ".join(labels[:_NAMED]) + ("; .." if len(labels) > _NAMED else "")
+            refused[weighting.label] = str(error)
+        else:
+            parts.append(rows)
+    laws = _fit_together(parts, options)
+    if len(refused) < 2:
+        return laws, list(refused.values())
+    shown = "; ".join(list(refused)[:_NAMED]) + (
+        "; .." if len(refused) > _NAMED else ""
+    )
     return laws, [
-        f"fit individual {runs.task[0]}/{runs.test_set[0]}: {len(labels)} of "
+        f"fit individual {runs.task[0]}/{runs.test_set[0]}: {len(refused)} of "
         f"{len(weightings)} weightings have too few model sizes for a law of their own "
-        f"(p = {shown}); the first: {left_out[0][1]}"
+        f"(p = {shown}); the first: {next(iter(refused.values()))}"
     ]
+
+
+def _check_alone(runs: Observations, options: Options) -> None:
+    """Raises UserError unless one weighting's sizes are enough for a law."""
+    sizes = len(np.unique(runs.n))
+    needed = 3 - len({"alpha", "beta", "irreducible_loss"} & set(options.fixed))
+    if sizes < needed:
+        raise UserError(
+            f"fit individual {runs.task[0]}/{runs.test_set[0]}: p = "
+            f"{runs.weightings[0][0].label} has {sizes} model size{'s' * (sizes > 1)}, "
+            f"needs {needed}; runs: {', '.join(dict.fromkeys(runs.trial.tolist()))}"
+        )
+
+
+def _fit_together(
+    parts: Sequence[Observations], options: Options
+) -> list[IndividualLaw]:
+    """One law for each part; those with the same sizes are fitted in one batch."""
+    alike: dict[bytes, list[int]] = {}
+    for k, rows in enumerate(parts):
+        alike.setdefault(rows.n.tobytes(), []).append(k)
+    laws: dict[int, IndividualLaw] = {}
+    for places in alike.values():
+        form = _alone(parts[places[0]], options)
+        tables = [target(parts[k]) for k in places]
+        found = best_of_each(
+            bounded(form, options, "fit individual")[0],
+            np.array(tables),
+            [grouped.starts(form, y) for y in tables],
+            scales=[robust_scale(y, options) for y in tables],
+        )
+        for k, best in zip(places, found, strict=True):
+            start = best.theta[None]
+            laws[k] = conclude(IndividualLaw, form, start, parts[k], options, best)
+    return [laws[k] for k in range(len(parts))]
+
+
+def _alone(runs: Observations, options: Options) -> GroupedPowerLaw:
+    return grouped.grouped_form(runs.n / reference_size(runs, options))
 
 
 def fit_joint(

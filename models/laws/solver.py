@@ -9,6 +9,7 @@ makes a thousand refits cost little more than one.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 _COSINE = 1e-9  # largest cosine between the residuals and a column of J at rest
+_PATIENT = 300  # steps of a search that is not given up
 _QUICK = 40  # steps after which starts that lag behind are given up
 _HOPEFUL = 2.0  # by at most this factor of the lowest cost
 _DECREMENT = 1e-13  # a step that promises less of the cost is not worth taking
@@ -83,7 +85,7 @@ class Best:
         return self.cosine < 1e-5 and (self.agreeing > 1 or self.starts == 1)
 
 
-def soft_l1(residuals: Array, scale: float) -> tuple[Array, Array, Array]:
+def soft_l1(residuals: Array, scale: float | Array) -> tuple[Array, Array, Array]:
     """Cost terms, and the weights of the gradient and of the curvature.
 
     ``scale**2 (sqrt(1 + (r / scale)**2) - 1)``, without its cancellation: half a
@@ -98,9 +100,9 @@ def minimize(
     y: Array,
     starts: Array,
     *,
-    scale: float,
+    scale: float | Array,
     weights: Array | None = None,
-    max_iterations: int = 300,
+    max_iterations: int = _PATIENT,
     tolerance: float = _DECREMENT,
 ) -> Solution:
     """Minimises the robust cost from every start.
@@ -109,9 +111,9 @@ def minimize(
       form: The law on its rows.
       y: Measured values, [rows], or [batch, rows] for one table a start.
       starts: Parameters to start from, [batch, parameters].
-      scale: Where soft_l1 turns from squares to absolute values, in units of y.
-      weights: Weight of each row's squared residual, [rows] or [batch, rows]; 1 when
-        omitted.
+      scale: Where soft_l1 turns from squares to absolute values, in units of y; a
+        number, or one for each start, [batch].
+      weights: Weight of each squared residual, [rows] or [batch, rows]; all 1 if None.
       max_iterations: Limit for the slowest fit of the batch.
       tolerance: Share of the cost that a step must promise to be taken.
 
@@ -119,9 +121,10 @@ def minimize(
       The end of each fit, in the order of ``starts``.
     """
     y = np.broadcast_to(np.asarray(y, float), (len(starts), np.shape(y)[-1]))
-    root_weights = np.broadcast_to(
-        1.0 if weights is None else np.sqrt(weights), y.shape
+    root_weights = np.sqrt(
+        np.broadcast_to(1.0 if weights is None else weights, y.shape)
     )
+    scale = np.broadcast_to(np.reshape(scale, (-1, 1)), (len(starts), 1))
     theta = np.clip(np.asarray(starts, float), form.lower, form.upper)
     cost, gradient, curvature = _system(form, y, theta, scale, root_weights)
     damping = np.full(len(theta), 1e-4)
@@ -135,7 +138,7 @@ def minimize(
         step = _step(form, here, gradient[active], curvature[active], damping[active])
         promised = -(gradient[active] * step).sum(1)
         trial = np.clip(here + step, form.lower, form.upper)
-        new = _system(form, y[active], trial, scale, root_weights[active])
+        new = _system(form, y[active], trial, scale[active], root_weights[active])
         better = new[0] < cost[active]
         gain = (cost[active] - new[0]) / np.maximum(cost[active], floor[active])
         moved = active[better]
@@ -143,9 +146,8 @@ def minimize(
         cost[moved], gradient[moved], curvature[moved] = (part[better] for part in new)
         damping[active] *= np.where(better, 0.2, 6.0)
         damping[active] = np.maximum(damping[active], 1e-12)
-        cosine[moved] = _cosine(
-            form, theta[moved], cost[moved], gradient[moved], curvature[moved]
-        )
+        at_rest = (theta[moved], cost[moved], gradient[moved], curvature[moved])
+        cosine[moved] = _cosine(form, *at_rest)
         resting = promised <= tolerance * np.maximum(cost[active], floor[active])
         resting |= better & (gain < 1e-14)
         resting &= damping[active] < _FREE  # a short step promises little anywhere
@@ -164,25 +166,68 @@ def best_of(
     weights: Array | None = None,
 ) -> Best:
     """Minimises from several starts and keeps the best, saying how many agree."""
-    quick = minimize(
-        form, y, starts, scale=scale, weights=weights, max_iterations=_QUICK
-    )
-    hopeful = quick.theta[quick.cost <= _HOPEFUL * quick.cost.min() + 1e-300]
-    solution = minimize(form, y, hopeful, scale=scale, weights=weights)
-    k = int(np.argmin(solution.cost))
-    tolerance = _AGREEMENT * solution.cost[k] + 1e-20 * float((y**2).sum())
-    agreeing = int((solution.cost <= solution.cost[k] + tolerance).sum())
-    return Best(
-        theta=solution.theta[k],
-        cost=float(solution.cost[k]),
-        cosine=float(solution.cosine[k]),
-        starts=len(starts),
-        agreeing=agreeing,
-    )
+    rows = None if weights is None else weights[None]
+    return best_of_each(form, y[None], [starts], scales=[scale], weights=rows)[0]
+
+
+def best_of_each(
+    form: Form,
+    tables: Array,
+    starts: Sequence[Array],
+    *,
+    scales: Sequence[float],
+    weights: Array | None = None,
+) -> list[Best]:
+    """`best_of` for several tables with the same form, in one batch.
+
+    Args:
+      form: The law on its rows.
+      tables: Measured values, [tables, rows].
+      starts: For each table, the parameters to start from, [starts, parameters].
+      scales: For each table, where soft_l1 turns from squares to absolute values.
+      weights: Weight of each row's squared residual, [tables, rows]; 1 when omitted.
+    """
+    table_of = np.repeat(np.arange(len(tables)), [len(own) for own in starts])
+    if weights is None:
+        weights = np.ones_like(tables)
+    scale = np.asarray(scales, float)
+
+    def search(theta: Array, of: NDArray[np.int64], limit: int) -> Solution:
+        return minimize(
+            form,
+            tables[of],
+            theta,
+            scale=scale[of],
+            weights=weights[of],
+            max_iterations=limit,
+        )
+
+    quick = search(np.concatenate(starts), table_of, _QUICK)
+    lowest = np.full(len(tables), np.inf)
+    np.minimum.at(lowest, table_of, quick.cost)
+    hopeful = quick.cost <= _HOPEFUL * lowest[table_of] + 1e-300
+    solution_of = table_of[hopeful]
+    solution = search(quick.theta[hopeful], solution_of, _PATIENT)
+    found = []
+    for k, y in enumerate(tables):
+        own = np.flatnonzero(solution_of == k)
+        best = own[np.argmin(solution.cost[own])]
+        tolerance = _AGREEMENT * solution.cost[best] + 1e-20 * float((y**2).sum())
+        agreeing = solution.cost[own] <= solution.cost[best] + tolerance
+        found.append(
+            Best(
+                theta=solution.theta[best],
+                cost=float(solution.cost[best]),
+                cosine=float(solution.cosine[best]),
+                starts=len(starts[k]),
+                agreeing=int(agreeing.sum()),
+            )
+        )
+    return found
 
 
 def _system(
-    form: Form, y: Array, theta: Array, scale: float, root_weights: Array
+    form: Form, y: Array, theta: Array, scale: Array, root_weights: Array
 ) -> tuple[Array, Array, Array]:
     """Cost [batch], gradient [batch, k] and Gauss-Newton matrix [batch, k, k]."""
     values, jacobian = form.evaluate(theta)

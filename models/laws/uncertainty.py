@@ -33,6 +33,46 @@ class Spread:
     undetermined: NDArray[np.bool_]
 
 
+@dataclasses.dataclass(frozen=True)
+class Coefficient:
+    """One estimated coefficient.
+
+    Attributes:
+      value: The estimate.
+      standard_error: Infinite where the runs do not determine it.
+      low, high: Interval; what cannot be negative ends at 0.
+    """
+
+    value: float
+    standard_error: float
+    low: float
+    high: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Misfit:
+    """How far a kind of law is off beyond the sizes it has seen, from a back-test.
+
+    Attributes:
+      sd: Standard deviation of its errors that its own intervals do not explain.
+      step: Logarithm of the left-out size over the largest one that was fitted.
+      points: How many predictions that rests on.
+    """
+
+    sd: float = 0.0
+    step: float = 1.0
+    points: int = 0
+
+    def at(self, n: Array, largest: float) -> Array:
+        """The standard deviation at these sizes, [rows].
+
+        0 within the fitted sizes, all of it from a quarter of the step on, and in
+        proportion to the logarithm of the size beyond the step.
+        """
+        steps = np.maximum(np.log(n / largest), 0.0) / self.step
+        return self.sd * np.maximum(np.minimum(4.0 * steps, 1.0), steps)
+
+
 def t_factor(level: float, dof: float) -> float:
     """Half width of a central interval, in standard errors; inf without dof."""
     if dof <= 0:

@@ -123,6 +123,19 @@ def test_columns_can_set_runs_apart(tmp_path: Path) -> None:
         fitted(Config(by=("epochs",)), table, tmp_path / "other")
 
 
+def test_perturbation_changes_the_errors_of_every_law(tmp_path: Path) -> None:
+    table = write(tmp_path / "runs.csv", apart())
+    errors = []
+    for uncertainty in ("t", "perturbation"):
+        config = Config(draws=60, laws=("individual", "joint"), uncertainty=uncertainty)
+        laws, _ = fitted(config, table, tmp_path / uncertainty)
+        errors.append(
+            [law.standard_errors["alpha"] for law in find_all(laws, "individual")]
+        )
+    # 1 % of each loss is some ten times the noise of these runs.
+    assert all(b > 3 * a for a, b in zip(*errors, strict=True))
+
+
 def test_encoder_and_decoder_sizes_give_a_bivariate_law(tmp_path: Path) -> None:
     rows = []
     for enc in (4e7, 1.3e8, 5e8):

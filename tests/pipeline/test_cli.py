@@ -36,8 +36,13 @@ def laws(table, tmp_path_factory):
     return out / "fit"
 
 
-def test_fit_prints_its_report_and_writes_the_laws(laws, table, capsys):
+def test_fit_prints_one_screen_and_writes_the_laws(laws, table, capsys):
     assert cli.main(["fit", str(table), "--out", str(laws)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 12
+    for start in ("back-test on in_domain", "nothing was held out", "recommendation"):
+        assert any(line.startswith(start) for line in lines)
+    assert cli.main(["fit", str(table), "--out", str(laws), "--verbose"]) == 0
     assert "joint law of en-de" in capsys.readouterr().out
     record = json.loads((laws / "laws.json").read_text(encoding="utf-8"))
     assert record["format"] == "polyscale.laws"

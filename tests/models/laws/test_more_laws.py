@@ -204,7 +204,7 @@ def test_the_degree_of_sharing_is_the_true_one() -> None:
 def test_shared_laws_predict_every_weighting_they_know() -> None:
     runs = weighted_runs(alike=False)
     for kind in ("individual", "shared"):
-        predicted = predictor(fit_kind(runs, kind))(runs)
+        predicted = predictor(fit_kind(runs, kind))(runs)[0]
         np.testing.assert_allclose(predicted, runs.value, atol=0.01)
     assert fit_kind(runs, "shared")[0].form == "alpha"
 
