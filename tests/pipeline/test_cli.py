@@ -149,7 +149,7 @@ def test_plan_as_text_and_as_json(capsys):
         ("recommend LAWS --n 1e9 --require en-de", "expected task<=loss"),
         ("recommend LAWS --n 1e9 --max-repeats 4", "--max-repeats: "),
         ("recommend LAWS --n 1e9 --prefer en-zh=1", "unknown task en-zh"),
-        ("simulate --tasks 0", "tasks: 0; expected 1 to 10"),
+        ("simulate --tasks 0", "tasks: 0; expected 1 to 20"),
         ("simulate --noise -1", "noise: -1; expected"),
         ("simulate --seed -1", "seed: -1; expected 0 or more"),
         ("frontier LAWS --n 1e9 --points 1", "--points: 1; expected 2 or more"),

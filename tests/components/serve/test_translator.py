@@ -39,15 +39,17 @@ def assert_same(found, expected):
         np.testing.assert_allclose([one.score for one in ours], scores, atol=1e-4)
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
+# Every shape, and every way to search on two of them: tracing Keras takes seconds.
+SEARCHES = (
+    OPTIONS,
+    SearchOptions(beams=1),
+    SearchOptions(beams=5, nbest=5, length_normalisation=0.0),
+)
+CASES = [(shape, SEARCHES[k % len(SEARCHES)]) for k, shape in enumerate(SHAPES)]
+
+
 @pytest.mark.parametrize(
-    "options",
-    [
-        OPTIONS,
-        SearchOptions(beams=1),
-        SearchOptions(beams=5, nbest=5, length_normalisation=0.0),
-    ],
-    ids=["beam", "greedy", "no normalisation"],
+    ("shape", "options"), CASES, ids=[f"{s.name}-{o.beams}" for s, o in CASES]
 )
 def test_ctranslate2_and_keras_find_the_same(shape, options):
     """No logit of these models reaches the clip: CTranslate2 decodes both blocks."""
