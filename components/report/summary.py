@@ -14,6 +14,7 @@ from components.report.record import RunRecord
 from components.report.training_figures import movements
 from components.report.words import count_text, listed, many, percent, span, with_error
 from models.laws import ApproximateLaw, BivariateLaw, JointLaw, Law
+from models.laws.data_law import DataLaw
 
 _NAMED = 6  # trials that a warning names
 _TOLD = 4  # tasks whose coefficients the first screen tells one by one
@@ -247,10 +248,18 @@ def _unconverged(record: RunRecord, config: Config) -> list[Sentence]:
     if len(moving) > _NAMED:
         named += f" and {len(moving) - _NAMED} more"
     falls = [abs(one.fall_percent) for one in ends if one.fall_percent is not None]
+    advice = (
+        "Train longer, or fewer and smaller models: rare tasks that have not converged "
+        "distort α and L∞."
+    )
+    if any(one.chosen == DataLaw.kind for one in record.backtests.values()):
+        advice = (
+            "The data law, which the back-test chose, counts the tokens that each run "
+            "had seen; α and L∞ of the other laws hold for this length of training."
+        )
     text = (
         f"the loss moved more than {limit:g} % over the last doubling of steps (median "
-        f"of all curves {statistics.median(falls):.2f} %): {named}. Train longer, or "
-        "fewer and smaller models: rare tasks that have not converged distort α and L∞."
+        f"of all curves {statistics.median(falls):.2f} %): {named}. {advice}"
     )
     lead = f"{len(moving)} of {len(ends)} learning curves have not converged:"
     return [Sentence(lead, text)]
