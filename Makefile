@@ -9,7 +9,7 @@ export TF_CPP_MIN_LOG_LEVEL ?= 2
 BENCHMARKS := laws_all data_speed training_step training_sweep evaluation_speed \
   decoding_speed translation_memory selection
 
-.PHONY: help install quickstart test test-peers check format bench
+.PHONY: help install quickstart test test-peers test-studies check format bench
 
 help: ## This list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
@@ -43,7 +43,11 @@ test: install ## Every test that the project itself can run
 	touch $@
 
 test-peers: .venv-peers/.installed ## Against other libraries, runners and real text
-	.venv-peers/bin/python -m pytest $(IN_PARALLEL) tests/peers
+	.venv-peers/bin/python -m pytest $(IN_PARALLEL) tests/peers \
+	  --ignore tests/peers/pipeline
+
+test-studies: .venv-peers/.installed ## Small twins of the shipped studies, an hour
+	.venv-peers/bin/python -m pytest tests/peers/pipeline
 
 check: install ## Formatter, linter and type checker, as CI runs them
 	$(BIN)/ruff format --check .
