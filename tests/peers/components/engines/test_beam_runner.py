@@ -20,6 +20,10 @@ from components import ingest
 from components.ingest.duplicates.config import Duplicates
 from tests.components.parallel_text import TASKS, a_config, a_corpus, all_bytes
 
+# Beam's reader threads lose their connection when a job server ends.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::pytest.PytestUnhandledThreadExceptionWarning"
+)
 HERE = Path(__file__).resolve().parent
 ENGINES = HERE.parents[3] / ".engines"
 PRISM = "github.com/apache/beam/sdks/v2/go/cmd/prism@v2.77.0"
