@@ -44,7 +44,7 @@ test: install ## Every test that the project itself can run
 
 test-peers: .venv-peers/.installed ## Against other libraries, runners and real text
 	.venv-peers/bin/python -m pytest $(IN_PARALLEL) tests/peers \
-	  --ignore tests/peers/pipeline
+	  --ignore tests/peers/pipeline $(PEERS)
 
 test-studies: .venv-peers/.installed ## Small twins of the shipped studies, an hour
 	.venv-peers/bin/python -m pytest tests/peers/pipeline
