@@ -226,8 +226,17 @@ def _put_in_place(working: Path, output: Path) -> None:
     if output.exists():
         (output / _MARKER).touch()
         os.replace(output, retired)
-    (working / _MARKER).unlink()
-    os.replace(working, output)
+    try:
+        # Nobody writes there any more: what came since the check is seen now.
+        if retired.exists() and (foreign := foreign_files(retired)):
+            raise UserError(f"{output}: {foreign[0]} came while it was made again")
+        (working / _MARKER).unlink()
+        os.replace(working, output)
+    except BaseException:
+        if retired.exists():
+            os.replace(retired, output)
+            (output / _MARKER).unlink(missing_ok=True)
+        raise
     shutil.rmtree(retired, ignore_errors=True)
 
 

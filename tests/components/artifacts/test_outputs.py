@@ -127,6 +127,31 @@ def test_an_artifact_alone_is_replaced_and_one_with_guests_is_not(tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["fit"]
 
 
+@pytest.mark.parametrize("guest", [True, False])
+def test_an_artifact_comes_back_if_the_new_one_cannot_take_its_place(
+    tmp_path, monkeypatch, guest
+):
+    """A file arrives between the last check and the exchange, or the exchange fails."""
+    output = tmp_path / "fit"
+    _complete(output, {"seed": 1})
+    replace = os.replace
+
+    def disturbed(source, target):
+        if Path(target) == output and not guest and Path(source).suffix == ".tmp":
+            raise OSError("no")
+        if Path(source) == output and guest:
+            (output / "mine.txt").write_text("guest")
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", disturbed)
+    with pytest.raises(UserError if guest else OSError):
+        _complete(output, {"seed": 2}, "newer")
+    monkeypatch.undo()
+    left = {"fit/result.txt": "result"} | ({"fit/mine.txt": "guest"} if guest else {})
+    assert left.items() <= _tree(tmp_path).items()
+    assert os.listdir(tmp_path) == ["fit"]
+
+
 def test_a_manifest_of_others_protects_its_folder(tmp_path):
     output = tmp_path / "extension"
     output.mkdir()
