@@ -25,6 +25,7 @@ CONFIG = Config(
 )
 
 
+@pytest.mark.usefixtures("bfloat16")
 def test_losses_are_exact_whatever_the_precision_of_training(tmp_path):
     """`evaluate` loads the weights in float32 and refuses to differ from the curve."""
     write_tokens(tmp_path / "tokens")

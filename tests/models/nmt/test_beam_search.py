@@ -103,6 +103,7 @@ def test_prefixes_are_forced_and_count_in_the_length_only(model, tables):
         assert_same(hypotheses, expected[:4])
 
 
+@pytest.mark.usefixtures("bfloat16")
 def test_half_precision_keeps_scores_in_float32():
     keras.config.set_dtype_policy("mixed_bfloat16")
     try:

@@ -235,6 +235,7 @@ def test_a_stack_is_its_models_side_by_side():
         np.testing.assert_allclose(together[place], alone, atol=2e-5)
 
 
+@pytest.mark.usefixtures("bfloat16")
 def test_mixed_precision_stays_close():
     rng = np.random.default_rng(8)
     fields = packed(rng)

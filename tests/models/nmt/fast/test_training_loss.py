@@ -38,6 +38,7 @@ def test_projected_cross_entropy_and_its_gradient(scale):
         np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5 * scale)
 
 
+@pytest.mark.usefixtures("bfloat16")
 def test_projected_cross_entropy_of_one_model_in_bfloat16():
     rng = np.random.default_rng(2)
     x, kernel = rng.normal(size=(3, 5, 4)), rng.normal(size=(4, 11))
